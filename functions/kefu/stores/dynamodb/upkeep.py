@@ -15,7 +15,6 @@ from kefu.sessions.store.overview import Day, ToolDay
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import entries, of_user, queues_of, rows_of
 from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
-from kefu.stores.tool_counts import calls_of, in_chat
 from kefu.stores.turns import DayChange, StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
@@ -86,6 +85,16 @@ def _tool_days(item: Item) -> Iterator[ToolDay]:
         yield ToolDay(items.text_in(item, "sk"), tool, *numbers)
 
 
+def _calls(steps: str, now: float) -> tuple[Sequence[ToolDay], dict[str, int]]:
+    """The calls of a turn by tool, and what they add to the numbers of its chat, without zeros."""
+    if not steps:
+        return [], {}
+    from kefu.stores.tool_counts import calls_of, in_chat  # here, because few chats have calls
+
+    called = calls_of(steps, now)
+    return called, {name: by for name, by in in_chat(called).items() if by}
+
+
 class DynamoUpkeep:
     """Reads and updates that `DynamoTurns` and `DynamoSessions` share."""
 
@@ -121,8 +130,7 @@ class DynamoUpkeep:
         if former:
             before = items.turn_in(former)
         more = turn.unanswered - before.unanswered
-        called = calls_of(ended.steps, now) if ended.steps else []
-        made = {name: by for name, by in in_chat(called).items() if by}
+        called, made = _calls(ended.steps, now)
         session = change(
             "SET #status = :status ADD #errors :error, #tokens :tokens"
             + ", #unanswered :more" * bool(more)

@@ -15,7 +15,6 @@ from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.overview import Day, ToolDay
 from kefu.stores.sqlite.words import remove
-from kefu.stores.tool_counts import in_chat
 from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
@@ -154,8 +153,11 @@ def count(db: sqlite3.Connection, change: DayChange) -> None:
         db.execute(update, values)
 
 
-def count_calls(db: sqlite3.Connection, session_id: str, called: Sequence[ToolDay]) -> None:
-    """Add the calls of a turn to its chat and to the sums of their tools."""
+def count_calls(db: sqlite3.Connection, session_id: str, steps: str, now: float) -> None:
+    """Add the calls of a turn that ends to its chat and to the sums of their tools."""
+    from kefu.stores.tool_counts import calls_of, in_chat  # here, because few chats have calls
+
+    called = calls_of(steps, now)
     db.executemany(_ADD_TOOL_DAY, called)
     db.execute(_COUNT_CALLS, (*in_chat(called).values(), session_id))
 

@@ -36,7 +36,6 @@ from kefu.stores.sqlite.rows import (
     turn_of,
 )
 from kefu.stores.sqlite.words import FAR_ID, remove
-from kefu.stores.tool_counts import calls_of
 from kefu.stores.turns import (
     DayChange,
     StoredTurn,
@@ -286,6 +285,6 @@ def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) ->
     by = turn.unanswered - was
     db.execute(_END, (ended.status, is_error(ended), tokens, by, turn.session_id))
     if ended.steps:
-        count_calls(db, turn.session_id, calls_of(ended.steps, now))
+        count_calls(db, turn.session_id, ended.steps, now)
     db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))
     return turn
