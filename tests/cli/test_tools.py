@@ -13,6 +13,7 @@ import pytest
 from kefu.settings import ConfigurationError, load
 from tests.cli.conftest import Kefu
 from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.tool_shop import USER_SECRET, ToolShop
 
 TABLES = """\
@@ -180,6 +181,56 @@ def test_a_result_cannot_control_the_terminal(tools: Path, kefu: Kefu, shop: Too
     ran = kefu("tools", "call", "order_status", "order_id=5")
     assert '"paid' in ran.out
     assert not {"\x1b", "\u202e"} & {*ran.out}
+
+
+def test_a11_doctor_warns_of_what_a_site_should_think_about(
+    tools: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes only: whether an order is private, the owner knows."""
+    hidden = tools.read_text().replace("{people}: {days}, {terrace}", "{people}: {days}")
+    tools.write_text(f"{hidden}[tools.ask_person]\n")
+    ran = kefu("doctor")
+    found = " ".join(ran.out.split())
+    assert (
+        "- Each visitor can ask order_status for any order_id: is nothing of it private?" in found
+    )
+    assert "any customer_id" not in found
+    assert "- The question of book does not show terrace, which the model sets." in found
+    assert "x [tools.ask_person] does nothing: visitors cannot reach a person." in found
+    assert "is a write, which needs a stored chat" not in found
+    monkeypatch.setenv("KEFU_SESSIONS", "false")
+    found = " ".join(kefu("doctor").out.split())
+    assert "- cancel_order is a write, which needs a stored chat, and no chats are stored." in found
+
+
+def test_doctor_finds_servers_and_secrets_that_are_not_there(
+    tools: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with AwsKeys() as aws:
+        aws.error = "ParameterNotFound"
+        for name, value in aws.environment.items():
+            monkeypatch.setenv(name, value)
+        text = tools.read_text().replace("env:SHOP_TOKEN", "ssm:/shop/token")
+        tools.write_text(f'{text}[tools.far]\nmcp = "http://127.0.0.1:1/mcp"\nallow = ["x"]\n')
+        ran = kefu("doctor")
+    found = " ".join(ran.out.split())
+    assert ran.code == 1
+    assert (
+        "x X-Shop of [tools.order_status] cannot be read from ssm:/shop/token: ParameterNotFound."
+        in found
+    )
+    assert "x The server of [tools.far] cannot be reached" in found
+    assert found.count("[tools.far]") == 1
+
+
+def test_doctor_warns_of_more_than_20_tools(tools: Path, kefu: Kefu) -> None:
+    one = '[tools.t{0}]\nurl = "http://127.0.0.1:1/{0}"\ndescription = "Read."\n'
+    tools.write_text("".join(one.format(number) for number in range(20)))
+    assert "The model is given" not in kefu("doctor").out
+    tools.write_text("".join(one.format(number) for number in range(21)))
+    assert (
+        "- The model is given 21 tools: it chooses worse among more than 20" in kefu("doctor").out
+    )
 
 
 DOCUMENT = """

@@ -33,6 +33,7 @@ def check_local() -> Sequence[Finding]:
     return [
         *found,
         *_model(settings),
+        *_tools(settings),
         *_store(settings),
         *_widget(),
         *_origins(settings.allowed_origins),
@@ -105,6 +106,13 @@ def _read(values: Mapping[str, str]) -> tuple[dict[str, str], Sequence[Finding]]
             known[name] = ",".join(secrets)
             findings += found
     return known, findings
+
+
+def _tools(settings: Settings) -> Iterator[Finding]:
+    if settings.tools:
+        from kefu.bootstrap.doctor.tools import check_tools
+
+        yield from check_tools(settings)
 
 
 def _store(settings: Settings) -> Iterator[Finding]:

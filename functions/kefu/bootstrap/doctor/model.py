@@ -129,9 +129,9 @@ def _error_text(answer: ProbeResponse, secrets: Secrets) -> str:
 
 
 def read_keys(
-    reference: str, read: Callable[[str], str]
+    reference: str, read: Callable[[str], str], what: str = "The API keys"
 ) -> tuple[tuple[str, ...], Sequence[Finding]]:
-    """Return the keys, and a finding if there are none."""
+    """Return the keys, and a finding if there are none. `what` names them there."""
     try:
         keys = secrets_in(read(reference))
         cause = "it contains no key"
@@ -139,7 +139,7 @@ def read_keys(
         keys, cause = (), cause_of(error)
     if keys:
         return keys, []
-    message = f"The API keys cannot be read from {reference}: {cause}."
+    message = f"{what} cannot be read from {reference}: {cause}."
     return (), [Finding(message, _how_to_store(reference))]
 
 
