@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from kefu.sessions.store.model import CallRecord, NewMessage, Session, SessionId, TurnOutcome
 from kefu.sessions.store.ports import Sessions
 from kefu.tools.use import CUT, STORED_RESULT, Use, stored
-from tests.fakes.chatting import STORE, store_of
+from tests.fakes import behaviours as b
+from tests.fakes.chatting import STORE, Visitor, store_of
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
+from tests.fakes.tool_shop import ToolShop
 from tests.web.test_insights import TOKEN, operator, titles
 from tests.web.test_insights_page import shot, visit
 
@@ -130,6 +134,82 @@ async def panel(staged: Staged) -> AsyncIterator[Stage]:
     async with store_of(stage, time.time) as store:
         await seed(store)
         yield stage
+
+
+TABLES = """
+[tools.order_status]
+url = "{url}/orders/{{order_id}}"
+description = "State of an order."
+title = "Looking up your order"
+parameters.order_id.type = "string"
+
+[tools.cancel_order]
+url = "{url}/orders/{{order_id}}/cancel"
+method = "POST"
+description = "Cancels an order."
+title = "Cancelling your order"
+approve = "Cancel order {{order_id}}? {{items}} items"
+preview = "order_status"
+parameters.order_id.type = "string"
+"""
+
+
+def calls(name: str, text: str = "") -> b.Stream:
+    """An answer of the model that calls a tool."""
+    function = {"name": name, "arguments": '{"order_id":"5"}'}
+    made = {"index": 0, "id": "c", "type": "function", "function": function}
+    usage = {"prompt_tokens": 100, "completion_tokens": 9}
+    return b.chunks(
+        b.chunk({"role": "assistant", "content": text, "tool_calls": [made]}),
+        b.chunk({}, finish="tool_calls"),
+        b.chunk(None, usage=usage),
+    )
+
+
+async def test_a15_calls_of_a_real_chat_reach_the_panel_with_their_requests(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """A read after a text, a card and its click, and a tool that does not exist."""
+    with ToolShop() as shop:
+        file = tmp_path / "kefu.toml"
+        file.write_text(TABLES.format(url=shop.url))
+        environment = {"ADMIN_TOKEN": TOKEN, "KEFU_CONFIG": str(file)}
+        stage = staged(1, environment=environment, sessions="true", store=STORE, capture="all")
+        visitor = Visitor(stage)
+        stage.script(calls("order_status", "Let me look."), b.answer("It is paid."))
+        await visitor.say("Where is order 5?", steps=True)
+        stage.script(calls("cancel_order"))
+        await visitor.say("Cancel it.", steps=True)
+        [*_, asked] = (await visitor.look("/messages?steps=true")).json()["messages"]
+        click = {"id": asked["approval"]["id"], "approved": True}
+        stage.script(b.answer("It is cancelled."))
+        body = {"session_id": visitor.session_id, "steps": True, "approval": click}
+        await stage.ask(body, headers=visitor.headers)
+        stage.script(calls("teleport"), b.answer("I cannot."))
+        await visitor.say("Beam me up.", steps=True)
+        assert shop.cancelled["5"] == 1
+    seen = visit(
+        stage,
+        ("wait", ".rows a"),
+        ("session", visitor.session_id),
+        ("texts", ["titles", ".step summary"]),
+        ("click", ".step summary"),
+        ("texts", ["requests", ".turn:first-of-type .step .quiet"]),
+        ("texts", ["results", ".step pre:last-of-type"]),
+        *shot("steps-real"),
+    )
+    assert [re.sub(r"\d+ ms", "", title) for title in seen["titles"]] == [
+        "Looking up your order done",
+        "Cancelling your order approved",
+        "Cancelling your order done",
+        "teleport failed",
+    ]
+    assert seen["requests"] == ["Call 1 · 100 + 9 tokens"]
+    assert "89.00 EUR" in "".join(seen["results"])
+    tools = {row.pop("tool"): row for row in operator(stage, "insights").json()["tools"]}
+    assert (tools["cancel_order"]["asked"], tools["cancel_order"]["approved"]) == (1, 1)
+    assert (tools["order_status"]["uses"], tools["?"]["failures"]) == (1, 1)
+    assert titles(stage, tool="used") == ["Where is order 5?"]
 
 
 async def test_a15_the_api_lists_chats_by_their_tools_and_sums_them_up(panel: Stage) -> None:

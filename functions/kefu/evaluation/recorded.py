@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kefu.agent.events import Assistant, Log, SessionStart
-from kefu.agent.instructions import RULES as TOOL_RULES
+from kefu.agent.instructions import RULES as AGENT_RULES
 from kefu.agent.react import parse, prompts
 from kefu.chat.prompt import Sampling, request_body
+from kefu.chat.steps import RULES as TOOL_RULES
 from kefu.knowledge.sources import RULES as PAGE_RULES
+from kefu.knowledge.sources import RULES_WITH_TOOLS
 from kefu.relay.chunks import Usage
 from kefu.tools.use import Use
+
+_RULES = (AGENT_RULES, PAGE_RULES, RULES_WITH_TOOLS, TOOL_RULES)
 
 ToolCalled = tuple[str, str]
 """A call of a tool: its name and its arguments, which should be JSON."""
@@ -81,7 +85,7 @@ def of_chat(chat: Mapping[str, Any], *, rated_down: bool = False) -> Iterator[Re
         place = f"{chat['session']['id']}:{question['id']}"
         for number, call in enumerate(steps, 1):
             text, calls = _response(call["response"])
-            if len(steps) == 1:
+            if len(steps) == 1 and not calls:  # with a call it may be the text of a card
                 text = replies[-1]["content"] if replies else ""
             tokens = call["prompt_tokens"], call["completion_tokens"]
             yield Recorded(
@@ -138,7 +142,7 @@ def _with_system(messages: Sequence[Any], system: str) -> list[Any]:
     rest, rules = list(messages), ""
     if rest and rest[0]["role"] == "system":
         old = rest.pop(0)["content"]
-        starts = [at for at in (old.find(TOOL_RULES), old.find(PAGE_RULES)) if at >= 0]
+        starts = [at for at in map(old.find, _RULES) if at >= 0]
         rules = old[min(starts) :] if starts else ""
     text = "\n\n".join(part for part in (system.strip(), rules) if part)
     return [{"role": "system", "content": text}, *rest] if text else rest
