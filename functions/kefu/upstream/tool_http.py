@@ -127,8 +127,6 @@ def _reason(error: Exception) -> str:
 
 
 def _is_allowed(address: Address, port: int, own_port: int) -> bool:
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        address = address.ipv4_mapped
     return may_have_pages(address) and not (port == own_port and _is_here(address))
 
 

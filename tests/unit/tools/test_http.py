@@ -138,14 +138,17 @@ def test_a13_no_value_changes_the_shape_of_an_address(in_path: str, in_query: st
     assert list(parsed.query.items()) == [("q", in_query), ("fixed", "1")]
 
 
-def test_a7_a_secret_that_is_not_there_and_a_number_that_is_none_are_failures() -> None:
+async def test_a7_a_secret_that_is_not_there_and_a_number_that_is_none_are_failures(
+    shop: ToolShop, send: ToolHttp
+) -> None:
     def missing() -> Mapping[str, str]:
         raise UpstreamUnavailable("The service cannot read a secret.")
 
-    with pytest.raises(UpstreamUnavailable):
-        tool_request(HttpCall("GET", ORDER, missing), {"id": "5"}, ANYBODY, "")
-    with pytest.raises(Unfit, match="not finite"):
-        tool_request(HttpCall("POST", ORDER, body=("n",)), {"id": 5, "n": float("nan")}, ADA, "")
+    outcome = await ask(send, HttpCall("GET", shop.url, missing))
+    assert outcome == Outcome("The service cannot read a secret.", "failed")
+    call = HttpCall("POST", shop.url, body=("n",))
+    assert "not finite" in (await ask(send, call, n=float("nan"))).text
+    assert shop.requests == []
 
 
 # The user
@@ -172,8 +175,10 @@ async def test_a12_the_shop_gives_a_customer_her_own_orders_alone(
     url = f"{shop.url}/customers/{{customer}}/orders"
     now = [time.time()]
     sign = user_signer(lambda: USER_SECRET, shop.host, lambda: now[0])
-    headers = {USER_HEADER.upper(): "forged by nobody"}
-    run = http_run(HttpCall("GET", url, headers, sign=sign), send, "read")
+    call = HttpCall("GET", url, {USER_HEADER.upper(): "the owner's mistake"}, sign=sign)
+    sent = tool_request(call, {"customer": "ada"}, ADA, "").headers
+    assert [name for name in sent if name.lower() == "kefu-user"] == ["Kefu-User"]
+    run = http_run(call, send, "read")
     own = await run({"customer": "ada"}, ADA, "")
     assert [one["id"] for one in json.loads(own.text)["orders"]] == ["5", "6"]
     assert "HTTP 403" in (await run({"customer": "bob"}, ADA, "")).text

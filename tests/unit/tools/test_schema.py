@@ -112,6 +112,9 @@ def test_a7_keywords_that_are_not_checked_never_refuse_a_valid_value(
 
 
 @given(PATTERNS, st.text("aB1- \n٣é", max_size=8))
+@example(r"^\d$", "٣")
+@example(r"^\w$", "é")
+@example(r"^\s$", "\u3000")
 def test_a7_a_simple_pattern_matches_as_in_javascript(pattern: str, text: str) -> None:
     assert unknown({"pattern": pattern}) == []
     assert (problems({"pattern": pattern}, text) == []) is is_valid({"pattern": pattern}, text)
@@ -154,6 +157,7 @@ def test_a7_many_ways_to_match_take_no_time(pattern: str) -> None:
     ("schema", "places"),
     [
         ({"$ref": "http://127.0.0.1:1/secret.json"}, ["$ref"]),
+        ({"$ref": "#/$defs/order", "type": "string"}, ["$ref"]),
         ({"properties": {"day": {"format": "date"}}}, ["properties.day.format"]),
         (
             {"items": {"anyOf": [{"type": "text"}, {"if": True}]}},
@@ -227,11 +231,17 @@ def test_a7_sentences_are_short_and_can_be_sent() -> None:
 
 
 def test_a7_depth_and_work_are_limited() -> None:
-    deep: dict[str, Any] = {"type": "string"}
+    deep: Any = {"type": "string"}
+    value: Any = 1
     for _ in range(MAX_DEPTH):
-        deep = {"items": deep}
+        deep, value = {"items": deep}, [value]
     assert unknown(deep) == [".".join(["items"] * MAX_DEPTH)]
+    assert problems(deep, value) == []
     assert unknown(deep["items"]) == []
+    assert "must be of type string" in problems(deep["items"], value[0])[0]
+    for _ in range(3000):
+        value = [value]
+    assert "too large" in problems({"const": [1]}, value)[0]
     started = time.perf_counter()
     many = {"items": {"anyOf": [{"type": "string"}] * 50}}
     assert "too large" in problems(many, [1] * 4000)[0]
