@@ -24,6 +24,7 @@ from kefu.cli.parser import parser
 from kefu.settings import SECTIONS
 from kefu.settings.example import is_rare
 from kefu.settings.loading import key_of
+from kefu.settings.tools import McpToolTable, ToolTable
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "functions/kefu/web/static/widget/chat-widget.json"
@@ -39,6 +40,14 @@ sentence that names it. A setting without a key is a secret, and has a variable 
 `KEFU_CONFIG` names another file than `kefu.toml` in the current folder."""
 
 
+TOOLS_HEAD = """\
+## Tools
+
+`[tools.NAME]` is a tool that the model may call; it has one of the keys `url`, `mcp` and `python`.
+A table with the name of a tool of Kefu, `search_pages` or `ask_person`, enables that tool.
+`kefu tools` shows what the model is given, and `kefu doctor` what is wrong."""
+
+
 def settings_page() -> str:
     lines = [SETTINGS_HEAD]
     for section in SECTIONS:
@@ -47,11 +56,25 @@ def settings_page() -> str:
         lines += ["", f"## {section.TITLE}", ""]
         lines += ["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"]
         lines += map(_row, _documented(section, rare=False))
+    lines += ["", TOOLS_HEAD, ""]
+    lines += ["| Key | Value | Default | Meaning |", "|---|---|---|---|"]
+    # Those that a tool of an MCP server has, too, come last.
+    fields = sorted(ToolTable.model_fields.items(), key=lambda one: one[0] in _SHOWN)
+    lines += map(_tool_row, fields)
     lines += ["", "## Rarely changed", ""]
     lines += ["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"]
     for section in SECTIONS:
         lines += map(_row, _documented(section, rare=True))
     return "\n".join(lines) + "\n"
+
+
+_SHOWN = McpToolTable.model_fields.keys()
+
+
+def _tool_row(named: tuple[str, FieldInfo]) -> str:
+    name, field = named
+    cells = (f"`tools.NAME.{name}`", _value(field), _default(field), field.description or "")
+    return f"| {' | '.join(cells)} |"
 
 
 def _documented(section: type[BaseModel], *, rare: bool) -> Iterator[FieldInfo]:
@@ -75,14 +98,14 @@ def _value(field: FieldInfo) -> str:
     kind = field.annotation
     for one in (kind, *get_args(kind)):
         if get_origin(one) is Literal:
-            return ", ".join(f"`{choice}`" for choice in get_args(one))
+            return ", ".join(f"`{choice}`" for choice in get_args(one) if choice)
     if kind is bool or set(get_args(kind)) == {bool, NoneType}:
         return "`true`, `false`"
     if kind is int or kind is float or {int, float} & set(get_args(kind)):
         whole = kind is int or int in get_args(kind)
         return ("whole number" if whole else "number") + _range(field)
     if get_origin(kind) is dict:
-        return "table"
+        return "text, or table" if "by language" in (field.description or "") else "table"
     if get_origin(kind) is tuple or "comma separated" in (field.description or ""):
         return "list"
     return "text"

@@ -17,7 +17,10 @@ print(*sys.modules)
 """
 
 START = {"__main__", "cli", "errors", "terminal", "terminal.flags", "terminal.pipes"}
-ARGUMENTS = {"parser", "arguments", "answer_arguments", "page_arguments", "service_arguments"}
+ARGUMENTS = {
+    *("parser", "arguments", "answer_arguments", "page_arguments", "service_arguments"),
+    "tool_arguments",
+}
 PROMPT = {"agent", "agent.ids", "bootstrap", "bootstrap.clock"}
 SLOW = {"httpx", "pydantic", "rich", "sqlite3", "kefu.agent.events", "kefu.settings"}
 

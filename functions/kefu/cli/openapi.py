@@ -38,7 +38,7 @@ class Operation(NamedTuple):
     """The path's own fields, which all its operations have."""
 
 
-class _Parts(NamedTuple):
+class _Converted(NamedTuple):
     """The parameters of an operation."""
 
     properties: dict[str, Node]
@@ -103,8 +103,8 @@ def _description(operation: Operation) -> str:
     return " ".join(sentences)[:MAX_DESCRIPTION]
 
 
-def _parts(operation: Operation, document: Node) -> _Parts:
-    parts = _Parts({}, [], [], {}, [])
+def _parts(operation: Operation, document: Node) -> _Converted:
+    parts = _Converted({}, [], [], {}, [])
     given = [
         *list_of(operation.shared.get("parameters")),
         *list_of(operation.node.get("parameters")),
@@ -120,7 +120,7 @@ def _parts(operation: Operation, document: Node) -> _Parts:
     return parts
 
 
-def _add_field(parts: _Parts, field: Node, document: Node) -> None:
+def _add_field(parts: _Converted, field: Node, document: Node) -> None:
     place, name = field.get("in"), str(field.get("name"))
     is_required = field.get("required") is True
     if place not in ("path", "query"):
@@ -143,7 +143,7 @@ def _add_field(parts: _Parts, field: Node, document: Node) -> None:
         parts.required.append(own)
 
 
-def _add_body(parts: _Parts, operation: Operation, document: Node) -> None:
+def _add_body(parts: _Converted, operation: Operation, document: Node) -> None:
     body = resolved(operation.node.get("requestBody"), document)
     if not body:
         return

@@ -28,6 +28,14 @@ FILE_TAIL = """
 #max_output_tokens = 300
 #system_prompt = "Answer in one sentence."
 
+# Tools that the model may call: docs/settings.md. A secret is named here, never written.
+#[tools.order_status]
+#url = "https://api.shop.example/orders/{order_id}"
+#description = "State and delivery day of an order."
+#title = "Looking up your order"
+#[tools.order_status.parameters]
+#order_id = { type = "string", description = "The number on the invoice." }
+
 # Hooks change stored chats, in the order of their tables: docs/hooks.md.
 #[hooks.commands]
 #[hooks.word_filter]
