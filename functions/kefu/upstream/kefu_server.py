@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from kefu.auth.admin_tokens import Kind
 from kefu.errors import (
+    ApprovalGone,
     CertificateRejected,
     ConnectionLost,
     GatewayTimeout,
@@ -44,6 +45,7 @@ _ERRORS: dict[int | str, type[KefuError]] = {
     409: SessionBusy,
     429: RateLimited,
     504: GatewayTimeout,
+    "approval_gone": ApprovalGone,
     "session_not_found": SessionNotFound,
     "store_failed": StoreFailed,
     "store_full": StoreFull,
@@ -64,6 +66,10 @@ class ServerVisitor(NamedTuple):
     """Signs the pass for the panel's API, or for the bot check; None without ADMIN_TOKEN."""
     preset: str = ""
     sources: bool | Literal["text", "passages"] = "text"
+    steps: bool = False
+    """Whether answers name the calls of tools, and the cards that wait for a click."""
+    language: str = ""
+    """The visitor's language, such as `zh-CN`; empty: none is sent."""
 
 
 class KefuServer:
@@ -82,6 +88,11 @@ class KefuServer:
         self._pass = ""
         self._tried = "", ""
         """The last question that was not answered, and its `client_message_id`."""
+
+    @property
+    def session_id(self) -> str:
+        """The id of the stored chat; "" without one."""
+        return self._session[0] if self._session else ""
 
     async def warm(self) -> None:
         await self._http.warm()
@@ -115,6 +126,15 @@ class KefuServer:
         self._tried = "", ""
         return response
 
+    async def click(self, approval_id: str, *, approved: bool) -> UpstreamResponse:
+        """Answer a card of the stored chat. Raises the server's error.
+
+        It may be repeated after an error: the card's id makes it the same click.
+        """
+        approval = {"id": approval_id, "approved": approved}
+        named = {"session_id": self.session_id, "client_message_id": approval_id}
+        return await self._post({**named, "approval": approval})
+
     async def _in_chat(self, messages: Sequence[Mapping[str, str]]) -> UpstreamResponse:
         visitor, question = self._visitor, messages[-1]["content"]
         if self._session:
@@ -130,11 +150,13 @@ class KefuServer:
             return await self._post(stateless)
 
     async def _post(self, ask: Json) -> UpstreamResponse:
-        body = {**ask, "client_message_id": self._tried[1], "sources": self._visitor.sources}
+        visitor = self._visitor
+        body = {"client_message_id": self._tried[1], "sources": visitor.sources, **ask}
+        body |= {"steps": True} if visitor.steps else {}
         try:
             return await self._once(body)
         except VerificationRequired:
-            if not self._visitor.operator:
+            if not visitor.operator:
                 raise
             given = await self.read("/admin/api/verification-pass", "POST", "check")
             self._pass = str(given["pass"])
@@ -144,6 +166,7 @@ class KefuServer:
         verified = {**body, "verification_pass": self._pass} if self._pass else body
         headers = {
             "Origin": self._visitor.origin,
+            "Accept-Language": self._visitor.language,
             "X-User-Token": self._visitor.user_token,
             "X-Session-Token": self._session[1] if self._session else "",
         }
