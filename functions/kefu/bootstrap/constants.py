@@ -45,6 +45,8 @@ class Constants(NamedTuple):
     """Further keys that are tried for one request."""
     max_duration: float | None = None
     """Seconds for a whole answer; None: the setting `patience` decides."""
+    own_port: int = 0
+    """The port on which the service listens, to which no tool may connect; 0: not known."""
     bot_check_url: str = ""
     """The address at which visitors' tokens are verified; "": the provider's address."""
 

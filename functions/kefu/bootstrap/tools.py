@@ -53,9 +53,9 @@ class Around(NamedTuple):
     """The port on which Kefu listens, to which no tool may connect; 0: none."""
 
 
-def around_service(base: Base, identities: Identities | None, own_port: int = 0) -> Around:
-    now, notice = base.clock.now, base.log.notice
-    return Around(base.secret, base.connections, now, notice, identities, own_port)
+def around_service(base: Base, identities: Identities | None) -> Around:
+    now, notice, port = base.clock.now, base.log.notice, base.constants.own_port
+    return Around(base.secret, base.connections, now, notice, identities, port)
 
 
 def build_toolbox(base: Base, identities: Identities | None) -> Toolbox:

@@ -17,6 +17,7 @@ from kefu.auth.admin_tokens import PASS_LIFE
 from kefu.bootstrap.constants import CONSTANTS, Constants
 from kefu.bootstrap.service import build
 from kefu.cli.admin_link import link
+from kefu.settings import Settings
 from kefu.terminal.flags import read_settings, wrong_settings
 from kefu.web.server.guard import MAX_HEADER_BYTES
 from kefu.web.server.linger import App, lingering
@@ -33,8 +34,6 @@ def run(options: argparse.Namespace) -> int:
     """Run the server until SIGTERM or Ctrl-C. Returns the exit code. Raises WrongUse."""
     settings, constants = read_settings(), options.constants or CONSTANTS
     settings = settings.with_panel() if options.panel else settings
-    with wrong_settings():
-        service = build(settings, raise_open_files(), constants)
     try:
         sock = _listen(options.host, options.port)
     except OSError as error:
@@ -43,8 +42,18 @@ def run(options: argparse.Namespace) -> int:
             "Try another port: kefu serve --port 0\n"
         )
         return 1
+    with sock:
+        return _serve(options, settings, constants, sock)
+
+
+def _serve(
+    options: argparse.Namespace, settings: Settings, constants: Constants, sock: socket.socket
+) -> int:
+    own_port = sock.getsockname()[1]
+    address = f"http://{_url_host(options.host)}:{own_port}/"
+    with wrong_settings():
+        service = build(settings, raise_open_files(), constants._replace(own_port=own_port))
     config = _config(service.app, constants)
-    address = f"http://{_url_host(options.host)}:{sock.getsockname()[1]}/"
     greeting = f"Kefu is ready: {address}\n"
     if options.panel and settings.panel_token:
         panel = link(settings.panel_token, address, life=PASS_LIFE)

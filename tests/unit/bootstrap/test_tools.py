@@ -100,7 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Built:
     """The tools of a file, and what they used of the service."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, own_port: int = 0) -> None:
         Path("kefu.toml").write_text(text)
         self.settings: Settings = load()
         self.connections: list[Connection] = []
@@ -108,9 +108,8 @@ class Built:
         self.stored: dict[str, tuple[str, ...]] = {}
         """The secrets in AWS by their places."""
         users = Identities(self.settings.identity_keys, "kefu")
-        around = Around(
-            self._secret, self.connections, SystemClock().now, self.notices.append, users
-        )
+        now, notice = SystemClock().now, self.notices.append
+        around = Around(self._secret, self.connections, now, notice, users, own_port)
         self.tools = build_tools(self.settings, around, own_tools(has_form=False))
 
     def _secret(
@@ -203,6 +202,16 @@ async def test_a13_a_secret_in_aws_is_read_before_the_first_request(
     built.stored["ssm:/shop/token"] = ("rotated",)
     assert (await built.run("order_status", order_id="5")).state == "done"
     assert [one.headers["x-shop"] for one in shop.requests] == ["from-ssm", "rotated"]
+    for one in built.connections:
+        await one.aclose()
+
+
+async def test_a13_no_tool_reaches_the_port_of_the_service(folder: Path, shop: ToolShop) -> None:
+    built = Built(TABLES.format(shop=shop.url), own_port=shop.port)
+    said = await built.run("order_status", order_id="5")
+    assert said.state == "failed"
+    assert "its address is forbidden to tools" in said.text
+    assert shop.requests == []
     for one in built.connections:
         await one.aclose()
 
