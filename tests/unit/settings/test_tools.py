@@ -130,6 +130,14 @@ def test_secrets_of_tools_are_secrets_of_the_settings(
     )
 
 
+def test_a_variable_that_is_named_as_the_table_is_no_setting(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shells and build systems have such variables."""
+    monkeypatch.setenv("tools", "/opt/tools")
+    assert load().tools == {}
+
+
 def test_a_service_without_tools_imports_nothing_of_them(folder: Path) -> None:
     """A19: cold starts stay short."""
     program = "import kefu.settings, sys; kefu.settings.load(); print(*sys.modules)"
