@@ -91,10 +91,11 @@ setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (aga
 build/sample.kefu: .venv/server $(wildcard functions/kefu/web/static/sample/*.html)
 	@$(BIN)/python -m kefu learn functions/kefu/web/static/sample --url /sample -o $@
 
-# Without pages and settings of your own, answers come from a small sample site at /sample/.
+# Without pages and settings of your own, answers come from a small sample site at /sample/, and from its
+# orders: sample/kefu.toml.
 # Without a key, they are quotations of it; with KEFU_MODEL=SmolLM2-135M-Instruct, a small local model answers.
 run: .venv/server $(if $(filter SmolLM2-135M-Instruct,$(KEFU_MODEL)),.venv/model) $(WIDGET)/chat-widget.js build/sample.kefu ## start Kefu with its demo page (ARGS="--port 8080")
-	@test -f kefu.toml || test -f site.kefu || export KEFU_KNOWLEDGE=$${KEFU_KNOWLEDGE:-build/sample.kefu}; \
+	@test -f kefu.toml || test -f site.kefu || test -n "$$KEFU_CONFIG$$KEFU_KNOWLEDGE" || export KEFU_CONFIG=sample/kefu.toml; \
 	  exec $(BIN)/python -m kefu serve --panel $(ARGS)
 
 chat: .venv/server ## chat with the model in this terminal (ARGS="--help")

@@ -18,6 +18,7 @@ from tests.fakes.service import Service
 from tests.fakes.stage import Stage
 
 SAMPLE = Path(kefu.__file__).parent / "web/static/sample"
+CONFIG = Path(__file__).parents[2] / "sample/kefu.toml"
 
 
 async def test_each_page_is_served_and_its_links_lead_somewhere(shared: Stage) -> None:
@@ -72,11 +73,20 @@ RIGHT = {
 }
 
 
+OF_THE_SHOP = {
+    "Where is my order 1001?": "Order 1001 is packed",
+    "Cancel order 1001": "Cancel order 1001?",
+    "我的订单 1001 在哪里？": "订单 1001 已打包",
+    "取消订单 1001": "取消订单 1001？",
+}
+"""Answers of the sample shop's tools, which cite no page; a card is no answer of the model."""
+
+
 @pytest.mark.parametrize(
     ("page", "locale", "count"),
     [
-        ("/", "en-US", 3),
-        ("/", "zh-CN", 3),
+        ("/", "en-US", 5),
+        ("/", "zh-CN", 5),
         ("/sample/index.html", "en-US", 4),
         ("/sample/zh.html", "zh-CN", 3),
     ],
@@ -87,12 +97,18 @@ def test_w8_the_first_answers_of_a_newcomer_are_right_and_name_their_source(
     """Without a key, in Chromium, by a click on each suggested question."""
     learn([str(SAMPLE)], Options(tmp_path / "sample.kefu", "/sample"), lambda _: None)
     knowledge = tmp_path / "sample.kefu"
-    with Service(upstream=None, keys=(), allowed_origins="", knowledge=knowledge) as service:
+    config = {"KEFU_CONFIG": str(CONFIG)}
+    with Service(
+        None, keys=(), allowed_origins="", knowledge=knowledge, environment=config
+    ) as service:
         script = Path(__file__).with_name("first_minute.mjs")
         seen = told_by(script, f"{service.url}{page}", locale)
     assert seen["errors"] == []
     assert len(seen["asked"]) == count
     for one in seen["asked"]:
+        if told := OF_THE_SHOP.get(one["question"]):
+            assert told in one["answer"].translate({0x2068: None, 0x2069: None}), one
+            continue
         assert RIGHT[one["question"]] in one["answer"].replace("\n", " "), one
         assert one["sources"], one
         assert ("示例模式" if locale == "zh-CN" else "Sample mode") in one["answer"]

@@ -2,7 +2,7 @@
 
 The sample model reads the passages from the prompt, as a model does, and quotes the part that has
 most terms of the question, with its number. So the first answers that an owner sees are right, and
-the same each time.
+the same each time. Tools for orders are called, too: see `kefu.upstream.sample_tools`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD
 from kefu.knowledge.terms import characters, page_language, question_terms, terms
 from kefu.relay import sse
+from kefu.upstream.sample_tools import ChosenCall, tool_reply
 
 NAME = "sample"
 NOTICE = (
@@ -109,8 +110,11 @@ class SampleUpstream:
         """Do nothing: there is nothing to load."""
 
     async def send(self, body: bytes, secret: str) -> SampleResponse:
-        content = json.loads(body)["messages"][-1]["content"]
-        return SampleResponse(answer_to(content if isinstance(content, str) else ""))
+        asked = json.loads(body)
+        if asked.get("tools") and (reply := tool_reply(asked)):
+            return SampleResponse(reply)
+        said = [one["content"] for one in asked["messages"] if one["role"] == "user"]
+        return SampleResponse(answer_to(said[-1] if said and isinstance(said[-1], str) else ""))
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -120,8 +124,10 @@ class SampleResponse:
     status = 200
     headers: Mapping[str, str] = {"content-type": "text/event-stream"}
 
-    def __init__(self, text: str) -> None:
-        self._events = iter(_events(text))
+    def __init__(self, reply: ChosenCall | str) -> None:
+        deltas = _text_deltas(reply) if isinstance(reply, str) else _call_deltas(reply)
+        reason = "stop" if isinstance(reply, str) else "tool_calls"
+        self._events = iter(_events(deltas, reason))
 
     async def read(self, timeout: float) -> bytes:
         await asyncio.sleep(_PACE_SECONDS)
@@ -134,11 +140,22 @@ class SampleResponse:
         """Do nothing: there is no connection."""
 
 
-def _events(text: str) -> list[bytes]:
+def _text_deltas(text: str) -> list[dict[str, object]]:
+    return [{"content": piece} for piece in _PIECE.findall(text)]
+
+
+def _call_deltas(call: ChosenCall) -> list[dict[str, object]]:
+    """A call in two pieces, as models stream it: its name, then its arguments."""
+    name = {"name": call.tool, "arguments": ""}
+    head = {"index": 0, "id": "call_0", "type": "function", "function": name}
+    rest = {"index": 0, "function": {"arguments": call.arguments}}
+    return [{"tool_calls": [head]}, {"tool_calls": [rest]}]
+
+
+def _events(deltas: list[dict[str, object]], reason: str) -> list[bytes]:
     choices: list[Mapping[str, object]] = [
-        {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-        for piece in _PIECE.findall(text)
+        {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
     ]
-    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    choices.append({"index": 0, "delta": {}, "finish_reason": reason})
     events = [sse.encode(json.dumps({"model": NAME, "choices": [one]})) for one in choices]
     return [*events, sse.DONE]

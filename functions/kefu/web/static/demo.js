@@ -17,12 +17,14 @@ const CHINESE = {
   quoted: () =>
     "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 KEFU_API_KEYS 后由模型回答。",
   down: "服务没有响应。",
-  questions: "配送要多久？|怎么退款？|可以退货吗？",
+  questions: "配送要多久？|怎么退款？|可以退货吗？|我的订单 1001 在哪里？|取消订单 1001",
 };
 const ENGLISH = {
   model: (name) => `Answers come from ${name}.`,
   down: "The service does not answer.",
-  questions: "How long does delivery take?|Can I send boots back?|When are you open?",
+  questions:
+    "How long does delivery take?|Can I send boots back?|When are you open?|" +
+    "Where is my order 1001?|Cancel order 1001",
 };
 
 const texts = isChinese ? CHINESE : ENGLISH;

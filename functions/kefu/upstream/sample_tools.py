@@ -1,0 +1,113 @@
+"""Sample mode with tools: looks an order up, and asks to cancel it.
+
+The tools are chosen by the words of the visitor's message, and the answers are made of their
+results. They are those of `make run`, and of a site whose tools have the same names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kefu.knowledge.sources import QUESTION_HEAD
+from kefu.knowledge.terms import characters
+
+LOOK_UP, CANCEL = "order_status", "cancel_order"
+
+_CANCEL = re.compile(r"\bcancel\b|取消", re.IGNORECASE)
+_ORDER = re.compile(r"\border\b|订单", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\d.,])\d{3,12}(?![\d.,]\d|\d)")
+_ONLY_NUMBER = re.compile(r"\W*\d{3,12}\W*")
+
+_NOTE = (
+    "*Sample mode: the tool was chosen by the words of the message. Set `KEFU_API_KEYS` and a "
+    "model chooses.*"
+)
+_NOTE_ZH = "*示例模式：按消息中的字词选择工具。设置 `KEFU_API_KEYS` 后由模型选择。*"
+_WHICH = "Which order? Please write its number."
+_WHICH_ZH = "哪个订单？请写订单号。"
+_TOO_LATE = "A cancellation is not possible any more."
+_TOO_LATE_ZH = "已无法再取消。"
+_FIELDS_ZH = {"items": "件数", "total": "总额", "delivery": "送达"}
+
+Json = Mapping[str, Any]
+
+
+class ChosenCall(NamedTuple):
+    """A call of a tool, in place of an answer."""
+
+    tool: str
+    arguments: str
+    """JSON."""
+
+
+def tool_reply(asked: Json) -> ChosenCall | str | None:
+    """The call, or the answer, for a request to the model; None if it is not about an order."""
+    messages: Sequence[Json] = asked["messages"]
+    last = max(at for at, one in enumerate(messages) if one["role"] == "user")
+    said = [_said(one) for one in messages[: last + 1] if one["role"] == "user"]
+    question = " ".join(said[-2:]) if _ONLY_NUMBER.fullmatch(said[-1]) else said[-1]
+    results = [one["content"] for one in messages[last:] if one["role"] == "tool"]
+    called = [call for one in messages[last:] for call in one.get("tool_calls") or ()]
+    offered = [] if asked.get("tool_choice") == "none" else _offered(asked)
+    wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(characters(question))
+    if results:
+        used = called[-1]["function"]
+        order = _fields(results[-1])
+        may = bool(order) and order.get("can_be_cancelled") is not False
+        if wants_cancel and used["name"] == LOOK_UP and may and CANCEL in offered:
+            return ChosenCall(CANCEL, used["arguments"])
+        is_too_late = wants_cancel and order.get("can_be_cancelled") is False
+        return _answer(results[-1], is_too_late=is_too_late, is_chinese=is_chinese)
+    tool = CANCEL if wants_cancel and LOOK_UP not in offered else LOOK_UP
+    known = _NUMBER.findall(" ".join(said) if wants_cancel else question)
+    if tool not in offered or not (wants_cancel or (known and _ORDER.search(question))):
+        return None
+    if not known:
+        return _WHICH_ZH if is_chinese else _WHICH
+    return ChosenCall(tool, json.dumps({"order_id": known[-1]}))
+
+
+def _said(message: Json) -> str:
+    """The visitor's own words, without the passages in front of them."""
+    content = message["content"]
+    return content.rpartition(f"{QUESTION_HEAD}\n")[2] if isinstance(content, str) else ""
+
+
+def _offered(asked: Json) -> list[str]:
+    return [one["function"]["name"] for one in asked.get("tools") or ()]
+
+
+def _fields(result: str) -> Json:
+    """The fields of a result; none if it is a sentence."""
+    try:
+        found = json.loads(result)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _answer(result: str, *, is_too_late: bool, is_chinese: bool) -> str:
+    """The result in words, and that no model has chosen them."""
+    text = _sentence(_fields(result), is_chinese=is_chinese) or result
+    if is_too_late:
+        text += _TOO_LATE_ZH if is_chinese else f" {_TOO_LATE}"
+    return f"{text}\n\n{_NOTE_ZH if is_chinese else _NOTE}"
+
+
+def _sentence(order: Json, *, is_chinese: bool) -> str:
+    if not (state := order.get("state")):
+        return ""
+    rest = [
+        (name, value)
+        for name, value in order.items()
+        if name not in ("state", "order_id", "can_be_cancelled")
+    ]
+    number = order.get("order_id", "")
+    if is_chinese:
+        facts = "，".join(f"{_FIELDS_ZH.get(name, name)}：{value}" for name, value in rest)
+        return f"订单 {number} {state}{f'（{facts}）' if facts else ''}。"
+    facts = ", ".join(f"{name}: {value}" for name, value in rest)
+    return f"Order {number} is {state}{f' ({facts})' if facts else ''}."
