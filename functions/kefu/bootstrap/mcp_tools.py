@@ -54,13 +54,17 @@ class McpSource:
         self._next = float("-inf")
         self._reading: asyncio.Task[None] | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the server has neither answered nor failed yet."""
+        return self._next == float("-inf")
+
     def due(self) -> asyncio.Task[None] | None:
-        """Start a reading if one is due. Returns the first reading while it runs; else None."""
+        """Start a reading if one is due. Returns the reading that runs."""
         is_idle = self._reading is None or self._reading.done()
-        is_first = self._next == float("-inf")
         if is_idle and self._monotonic() >= self._next:
             self._reading = asyncio.create_task(self._read())
-        return self._reading if is_first else None
+        return self._reading if self._reading and not self._reading.done() else None
 
     async def _read(self) -> None:
         try:
@@ -96,12 +100,13 @@ class McpSources:
 
     async def tools(self) -> Sequence[Tool]:
         """The tools that are known. Raises nothing, and waits for `PATIENCE_SECONDS` at most."""
-        if waits := {task for one in self.sources if (task := one.due())}:
+        running = [(one, task) for one in self.sources if (task := one.due())]
+        if waits := {task for one, task in running if one.is_new}:
             await asyncio.wait(waits, timeout=PATIENCE_SECONDS)
         return [tool for one in self.sources for tool in one.offer.tools]
 
     async def read(self) -> None:
-        """Wait until each server has answered or failed, for `kefu doctor` and `kefu tools`."""
+        """As `tools`, with a wait for each server that is being read."""
         if waits := {task for one in self.sources if (task := one.due())}:
             await asyncio.wait(waits)
 

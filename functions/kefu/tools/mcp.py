@@ -208,7 +208,7 @@ def _result(response: ToolResponse, id: int) -> Json:
     status, message = response.status, _message(response, id)
     if isinstance(error := message.get("error"), dict):
         code = error.get("code")
-        reason = f"refused the request (status {status})"
+        reason = f"refused the request (error {code})"
         if code == _INVALID_PARAMS:
             reason = f"refused the arguments: {str(error.get('message'))[:300]}"
         certain = code != _INTERNAL_ERROR and status < 500
