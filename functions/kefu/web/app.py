@@ -70,6 +70,8 @@ class AppParts(NamedTuple):
     contact: DeliveryRunner | None = None
     assistants: Assistants | None = None
     """What assistants may use at `/mcp`; None when it is disabled."""
+    missing: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """Sentences about tools that chats do without; None for a service without tools."""
 
 
 def create_app(parts: AppParts) -> FastAPI:
@@ -174,7 +176,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         from kefu.web.routes.mcp import mcp_routes
 
         yield mcp_routes(runtime, parts.assistants)
-    yield site_routes(parts.health, parts.problems, demo=options.demo)
+    yield site_routes(parts.health, parts.problems, parts.missing, demo=options.demo)
 
 
 # The handlers are `async` because Starlette runs synchronous handlers in a thread.

@@ -53,6 +53,7 @@ def _page_policy(name: str) -> str:
 def site_routes(
     health: Callable[[], Health],
     problems: Callable[[], Awaitable[Sequence[Problem]]],
+    missing: Callable[[], Awaitable[Sequence[str]]] | None = None,
     *,
     demo: bool,
 ) -> APIRouter:
@@ -71,6 +72,8 @@ def site_routes(
         # `/health` says that the process is alive, also while it waits for its keys.
         found = await problems()
         ready = Ready(ready=not found, problems=list(found))
+        if missing and (notes := await missing()):  # chats are answered all the same
+            ready["notes"] = list(notes)
         return JsonResponse(ready, 503 if found else 200)
 
     serve_all(router, "/chat-widget", _widget_files())
