@@ -44,10 +44,12 @@ class McpSource:
         """`notice` is called with sentences for the operator, once with each."""
         self.server = server
         self.client = client
+        self.listed: Sequence[Json] = ()
+        """The tools, as the server has described them last."""
         self.offer = Offer(())
         self.trouble = ""
         """Why the last reading failed; "" if it did not, or if there was none."""
-        self._locked = locked
+        self.locked = locked
         self._monotonic = monotonic
         self._notice = notice
         self._said = set[str]()
@@ -69,7 +71,7 @@ class McpSource:
     async def _read(self) -> None:
         try:
             async with asyncio.timeout(READ_SECONDS):
-                listed = await self.client.listed()
+                self.listed = await self.client.listed()
         except (McpFailed, TimeoutError) as error:
             self._next = self._monotonic() + RETRY_SECONDS
             reason = str(error) or f"does not answer within {READ_SECONDS:.0f} s"
@@ -77,7 +79,8 @@ class McpSource:
             self._say([f"{self.trouble} Its tools are missing until it answers."])
             return
         self._next, self.trouble = self._monotonic() + REFRESH_SECONDS, ""
-        self.offer = judged(offer_of(listed, self.server, self._locked, self.client), self.server)
+        offer = offer_of(self.listed, self.server, self.locked, self.client)
+        self.offer = judged(offer, self.server)
         self._say(self.offer.refused)
 
     def _say(self, sentences: Iterable[str]) -> None:
@@ -180,7 +183,7 @@ def lock_place(settings: Settings) -> Path:
 
 def read_lock(place: Path) -> Lock:
     """The digests of the tools that the owner has read. Raises ConfigurationError."""
-    again = f"Please run `kefu tools lock` again to make {place}."
+    again = "Delete it, and run `kefu tools lock`."
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.auth.identity import Identities
 from kefu.bootstrap.base import Connection
@@ -25,6 +25,9 @@ from kefu.tools.tool import Tool, Visitor, bound, definition
 from kefu.tools.use import Use
 from kefu.tools.workbench import Surroundings, Workbench
 
+if TYPE_CHECKING:
+    from kefu.bootstrap.mcp_tools import McpSource
+
 
 class OpenTools(NamedTuple):
     tools: Mapping[str, Tool]
@@ -32,6 +35,7 @@ class OpenTools(NamedTuple):
     """Why tools of MCP servers are missing."""
     identity_ready: Callable[[], Awaitable[None]] | None
     """Reads the secrets that sign users' tokens, if they are stored in AWS."""
+    servers: Sequence[McpSource] = ()
 
 
 class TrialCall(NamedTuple):
@@ -66,7 +70,8 @@ async def open_tools(
         if sources:
             await sources.read()
             tools |= {one.name: one for one in await sources.tools()}
-        yield OpenTools(tools, sources.problems() if sources else (), ready)
+        problems = sources.problems() if sources else ()
+        yield OpenTools(tools, problems, ready, sources.sources if sources else ())
     finally:
         for one in connections:
             await one.aclose()

@@ -44,3 +44,11 @@ def add_tools(commands: Commands) -> None:
     read.add_argument(
         "--base-url", metavar="URL", default="", help="in place of the document's server"
     )
+    actions.add_parser(
+        "lock",
+        help="accept the tools of MCP servers as they are now",
+        description="Print what the allowed tools of MCP servers say, if it is new or has changed, "
+        "and write its digests into kefu.tools.lock, beside kefu.toml. Only tools that are locked "
+        "are offered to the model, and only while they say the same. Read what is printed, and "
+        "commit the file.",
+    )

@@ -1,4 +1,6 @@
-"""`kefu tools …`: shows what the model is given, tries a call, and reads OpenAPI documents."""
+"""`kefu tools …`: shows what the model is given, tries a call, reads OpenAPI documents, and locks
+the tools of MCP servers.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from pathlib import Path
 from kefu.bootstrap.tool_trial import NotTried, TrialCall, open_tools, tokens_of, try_call
 from kefu.cli.openapi import operations, table_of
 from kefu.cli.openapi_schema import BadDocument
+from kefu.cli.tool_lock import lock
 from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse, read_settings, wrong_settings, wrong_use
@@ -27,6 +30,9 @@ def run(options: argparse.Namespace) -> int:
             return _call(options)
         case "import":
             return _import(options)
+        case "lock":
+            with wrong_settings(), wrong_use(OSError):
+                return asyncio.run(lock(read_settings(), _notice))
     return asyncio.run(_list(read_settings()))
 
 
