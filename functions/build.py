@@ -29,6 +29,8 @@ FUNCTIONS = Path(__file__).parent
 REQUIREMENTS = FUNCTIONS.parent / "requirements" / "lambda.txt"
 TEMPLATE = FUNCTIONS.parent / "template.yaml"
 SETTINGS = FUNCTIONS.parent / "kefu.toml"
+LOCK = "kefu.tools.lock"
+"""Without it, the function offers no tool of an MCP server."""
 WIDGET = FUNCTIONS / "kefu/web/static/widget"
 
 SERVICES = ("codedeploy", "dynamodb", "lambda", "s3", "secretsmanager", "sns", "ssm", "sts")
@@ -192,13 +194,18 @@ def add_site(site: Path, folder: Path) -> None:
 
 
 def add_settings(settings: Path, folder: Path) -> None:
-    """Add kefu.toml and the files that it names by `@FILE`, or an empty one if there is none."""
+    """Add kefu.toml, the lock of its tools and the files that it names by `@FILE`.
+
+    Without kefu.toml, add an empty one.
+    """
     text = settings.read_text(encoding="utf-8") if settings.exists() else ""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         sys.exit(f"{settings.name}: {error}")
     (folder / settings.name).write_text(text, encoding="utf-8")
+    if (lock := settings.with_name(LOCK)).is_file():
+        shutil.copy(lock, folder)
     root = settings.parent.resolve()
     for name in sorted(set(named_files(values))):
         source = (root / name).resolve()

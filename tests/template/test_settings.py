@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from kefu.settings import Settings, load
 from kefu.settings.example import example, toml_of, value_of
 from kefu.settings.loading import NAMES, key_of
+from kefu.tools.mcp_offer import LOCK_FILE
 from tests.template.test_build import build
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,14 @@ def test_the_function_reads_the_packed_file_and_the_files_that_it_names(
     settings = load()
     assert (settings.system_prompt, settings.daily_tokens) == ("Be short.", 5)
     assert settings.presets["sales"].system_prompt == "Sell."
+
+
+def test_the_lock_of_the_tools_of_mcp_servers_is_packed(site: Path) -> None:
+    """A1: without it the function would offer none of them. A new lock is a new version."""
+    (site / "kefu.tools.lock").write_text("{}")
+    found = packed(site, "")
+    assert found == {"kefu.toml": b"", "kefu.tools.lock": b"{}"}
+    assert build.LOCK == LOCK_FILE
 
 
 def test_without_a_kefu_toml_the_defaults_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
