@@ -49,25 +49,40 @@ def tool_reply(asked: Json) -> ChosenCall | str | None:
     last = max(at for at, one in enumerate(messages) if one["role"] == "user")
     said = [_said(one) for one in messages[: last + 1] if one["role"] == "user"]
     question = " ".join(said[-2:]) if _ONLY_NUMBER.fullmatch(said[-1]) else said[-1]
-    results = [one["content"] for one in messages[last:] if one["role"] == "tool"]
-    called = [call for one in messages[last:] for call in one.get("tool_calls") or ()]
     offered = [] if asked.get("tool_choice") == "none" else _offered(asked)
-    wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(characters(question))
-    if results:
-        used = called[-1]["function"]
-        order = _fields(results[-1])
-        may = bool(order) and order.get("can_be_cancelled") is not False
-        if wants_cancel and used["name"] == LOOK_UP and may and CANCEL in offered:
-            return ChosenCall(CANCEL, used["arguments"])
-        is_too_late = wants_cancel and order.get("can_be_cancelled") is False
-        return _answer(results[-1], is_too_late=is_too_late, is_chinese=is_chinese)
+    calls = [call["function"] for one in messages[last:] for call in one.get("tool_calls") or ()]
+    if calls:
+        return _with_result(calls[-1], messages[-1]["content"], question, offered)
+    return _first(question, said, offered)
+
+
+def _first(question: str, said: Sequence[str], offered: Sequence[str]) -> ChosenCall | str | None:
+    """The look-up, also before a cancellation. `said`: all that the visitor has written."""
+    wants_cancel = bool(_CANCEL.search(question))
     tool = CANCEL if wants_cancel and LOOK_UP not in offered else LOOK_UP
     known = _NUMBER.findall(" ".join(said) if wants_cancel else question)
     if tool not in offered or not (wants_cancel or (known and _ORDER.search(question))):
         return None
     if not known:
-        return _WHICH_ZH if is_chinese else _WHICH
+        return _WHICH_ZH if characters(question) else _WHICH
     return ChosenCall(tool, json.dumps({"order_id": known[-1]}))
+
+
+def _with_result(
+    call: Json, result: str, question: str, offered: Sequence[str]
+) -> ChosenCall | str:
+    """The cancellation after its look-up, or an answer from the result."""
+    wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(characters(question))
+    found = _fields(result)
+    is_too_late = wants_cancel and found.get("can_be_cancelled") is False
+    is_looked_up = wants_cancel and call["name"] == LOOK_UP and bool(found)
+    if is_looked_up and not is_too_late and CANCEL in offered:
+        return ChosenCall(CANCEL, call["arguments"])
+    order = {**_fields(call["arguments"]), **found}
+    text = _sentence(order, is_chinese=is_chinese) or result
+    if is_too_late:
+        text += _TOO_LATE_ZH if is_chinese else f" {_TOO_LATE}"
+    return f"{text}\n\n{_NOTE_ZH if is_chinese else _NOTE}"
 
 
 def _said(message: Json) -> str:
@@ -80,21 +95,13 @@ def _offered(asked: Json) -> list[str]:
     return [one["function"]["name"] for one in asked.get("tools") or ()]
 
 
-def _fields(result: str) -> Json:
-    """The fields of a result; none if it is a sentence."""
+def _fields(text: str) -> Json:
+    """The fields of a JSON object; none for another text."""
     try:
-        found = json.loads(result)
+        found = json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _answer(result: str, *, is_too_late: bool, is_chinese: bool) -> str:
-    """The result in words, and that no model has chosen them."""
-    text = _sentence(_fields(result), is_chinese=is_chinese) or result
-    if is_too_late:
-        text += _TOO_LATE_ZH if is_chinese else f" {_TOO_LATE}"
-    return f"{text}\n\n{_NOTE_ZH if is_chinese else _NOTE}"
 
 
 def _sentence(order: Json, *, is_chinese: bool) -> str:

@@ -91,6 +91,9 @@ def test_answers_say_what_the_result_says_and_no_more() -> None:
     told = tool_reply(asked(question, *used("order_status", PACKED)))
     assert isinstance(told, str)
     assert told.startswith("Order 1001 is packed (items: 2).\n\n*Sample mode")
+    told = tool_reply(asked(question, *used("order_status", '{"state":"sent"}')))
+    assert isinstance(told, str)
+    assert told.startswith("Order 1001 is sent.")
     for result in ("There is no such order.", "The service answered HTTP 500 (…).", "[1, 2]"):
         told = tool_reply(asked(question, *used("order_status", result)))
         assert isinstance(told, str)
