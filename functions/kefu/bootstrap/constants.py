@@ -49,6 +49,9 @@ class Constants(NamedTuple):
     """The port on which the service listens, to which no tool may connect; 0: not known."""
     bot_check_url: str = ""
     """The address at which visitors' tokens are verified; "": the provider's address."""
+    tool_results: str = ""
+    """The address of `kefu test`, from which calls of tools get their results; "": from the tools.
+    """
 
 
 CONSTANTS = Constants()

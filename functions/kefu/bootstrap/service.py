@@ -126,7 +126,12 @@ def _toolbox(base: Base, users: Identities | None) -> Toolbox | None:
         return None
     from kefu.bootstrap.tools import build_toolbox
 
-    return build_toolbox(base, users)
+    toolbox = build_toolbox(base, users)
+    if address := base.constants.tool_results:
+        from kefu.bootstrap.tool_stand_in import with_stand_ins
+
+        return with_stand_ins(toolbox, address)
+    return toolbox
 
 
 def _stored_chats(

@@ -39,6 +39,15 @@ def add_test(commands: Commands) -> None:
         default=4,
         help="cases that run at the same time (%(default)s)",
     )
+    test.add_argument(
+        "--live-tools",
+        action="store_true",
+        help="really send calls of tools without a result in the file, and clicks on cards to the "
+        "service of --server; without it, a run changes nothing in a shop",
+    )
+    test.add_argument(
+        "--steps", action="store_true", help="show the calls of tools of cases that pass, too"
+    )
     test.add_argument("--judge-model", metavar="NAME", help="model for `judge` (KEFU_MODEL)")
     test.add_argument("--junit", metavar="FILE", help="also write the results as JUnit XML")
     test.add_argument("--markdown", metavar="FILE", help="also write the results as Markdown")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import IO
+from typing import IO, NamedTuple
 
+from kefu.auth.admin_tokens import Kind
+from kefu.bootstrap.operator import operator_with
 from kefu.settings import Settings
 from kefu.terminal.flags import WrongUse
 
@@ -32,15 +35,29 @@ _COOLDOWN_SECONDS = "2"
 """Seconds, where the settings have no other value: the only key is soon asked again."""
 
 
+class LocalService(NamedTuple):
+    url: str
+    operator: Callable[[Kind], str] | None
+    """Signs the passes for its panel, if it has tools: the panel tells their arguments."""
+
+
 @asynccontextmanager
-async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
-    """The address of the running service. Raises WrongUse if the service does not start."""
-    environment = {**os.environ, **_TEST_SETTINGS}
+async def service_for_tests(
+    settings: Settings, tool_results: str = ""
+) -> AsyncIterator[LocalService]:
+    """The running service. Raises WrongUse if the service does not start.
+
+    `tool_results`: the address from which calls of tools get their results.
+    """
+    environment, token = {**os.environ, **_TEST_SETTINGS}, secrets.token_urlsafe(24)
+    if tool_results:
+        environment["ADMIN_TOKEN"] = token
     if "cooldown" not in settings.model_fields_set:
         environment["KEFU_COOLDOWN"] = _COOLDOWN_SECONDS
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"),
+            *("--tool-results", tool_results),
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -49,7 +66,8 @@ async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
             start_new_session=True,
         )
         try:
-            yield await _address(process, log)
+            url = await _address(process, log)
+            yield LocalService(url, operator_with(token) if tool_results else None)
         finally:
             if process.returncode is None:
                 process.terminate()

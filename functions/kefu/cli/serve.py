@@ -33,6 +33,7 @@ DRAIN_SECONDS = 1.0
 def run(options: argparse.Namespace) -> int:
     """Run the server until SIGTERM or Ctrl-C. Returns the exit code. Raises WrongUse."""
     settings, constants = read_settings(), options.constants or CONSTANTS
+    constants = constants._replace(tool_results=options.tool_results)
     settings = settings.with_panel() if options.panel else settings
     try:
         sock = _listen(options.host, options.port)

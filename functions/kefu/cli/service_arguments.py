@@ -30,6 +30,8 @@ def add_service(commands: Commands) -> None:
         action="store_true",
         help="print a link to the operator's panel; without ADMIN_TOKEN, the token is random",
     )
+    # For `kefu test`, which starts this command.
+    serve.add_argument("--tool-results", default="", help=argparse.SUPPRESS)
     link = commands.add_parser(
         "admin-link",
         help="print a link to the operator's panel",

@@ -15,12 +15,15 @@ from typing import Literal
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.prompt import request_body
 from kefu.cli.local_service import service_for_tests
+from kefu.cli.tested_tools import NEEDS_LIVE_TOOLS, needs_live_tools, problem_with_tools
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
+from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.judge import ModelJudge
-from kefu.evaluation.questions import Case, WrongFile, read
+from kefu.evaluation.questions import Case, read
 from kefu.evaluation.report import junit, line, markdown, summary
 from kefu.evaluation.run import Judge, Result, run_cases
+from kefu.evaluation.source import WrongFile
 from kefu.messages import Message
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
@@ -40,6 +43,8 @@ def run(options: argparse.Namespace) -> int:
             raise WrongUse(f"no case has {options.only} in its name")
         if problem := problem_with_server(options.server, options.origin, options.user_token):
             raise WrongUse(problem)
+        if not options.server and (problem := problem_with_tools(cases, settings)):
+            raise WrongUse(f"{options.file}: {problem}")
         return _Run(options, settings, cases).run()
 
 
@@ -65,19 +70,34 @@ class _Run:
             code = 130
         self._progress.erase()
         self._report(time.monotonic() - started)
-        return code or int(any(one.status != "passed" for one in self._results))
+        return code or int(any(one.status in ("failed", "error") for one in self._results))
 
     async def _ask(self) -> None:
         options = self._options
         async with AsyncExitStack() as stack:
             judge = await stack.enter_async_context(self._judge())
-            url = options.server or await stack.enter_async_context(
-                service_for_tests(self._settings)
+            url, visitor = options.server, visitor_of(options, self._settings)
+            given = (
+                None if url or not self._settings.tools else GivenResults(live=options.live_tools)
             )
-            visitor = visitor_of(options, self._settings)
+            if not url:
+                address = await stack.enter_async_context(given.serving()) if given else ""
+                url, operator = await stack.enter_async_context(
+                    service_for_tests(self._settings, address)
+                )
+                visitor = visitor._replace(operator=operator or visitor.operator)
             await _reach(url)
-            new_chat = partial(ServiceChat, url, visitor, QuestionGate())
-            await run_cases(self._cases, new_chat, judge, options.jobs, self._done)
+            new_chat = partial(ServiceChat, url, visitor, QuestionGate(), given)
+            await run_cases(self._chosen(), new_chat, judge, options.jobs, self._done)
+
+    def _chosen(self) -> list[Case]:
+        """The cases to run. The others are reported as skipped."""
+        if not self._options.server or self._options.live_tools:
+            return [*self._cases]
+        skipped = [one for one in self._cases if needs_live_tools(one)]
+        for case in skipped:
+            self._done(Result(case, (), NEEDS_LIVE_TOOLS))
+        return [one for one in self._cases if one not in skipped]
 
     @asynccontextmanager
     async def _judge(self) -> AsyncIterator[Judge | None]:
@@ -107,7 +127,7 @@ class _Run:
     def _done(self, result: Result) -> None:
         self._results.append(result)
         self._progress.erase()
-        sys.stdout.write(f"{clean(line(result))}\n")
+        sys.stdout.write(f"{clean(line(result, steps=self._options.steps))}\n")
         sys.stdout.flush()
         self._progress.show(f"{len(self._results)} of {len(self._cases)} …")
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 
-from kefu.errors import (
-    ConnectionLost,
-    GatewayTimeout,
-    RateLimited,
-    SessionBusy,
-    UpstreamUnavailable,
-)
-from kefu.evaluation.checks import CitedPage, ServiceAnswer
+from kefu.errors import GatewayTimeout, RateLimited, SessionBusy, UpstreamUnavailable
+from kefu.evaluation.checks import ServiceAnswer
+from kefu.evaluation.given_results import GivenResults
+from kefu.evaluation.heard import Heard, whole_answer
+from kefu.evaluation.questions import CaseQuestion
+from kefu.evaluation.steps import ShownCard, ToolUse
+from kefu.evaluation.told_calls import told_calls
 from kefu.relay.attempt import UpstreamResponse
-from kefu.relay.sse import EventTooLarge, Parser
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _MAX_ATTEMPTS = 5
 """Attempts of a question that fail for another reason than a rate limit."""
 _MAX_WAIT_SECONDS = 900.0
 """Maximum seconds that one question waits for rate limits and for keys that cool down."""
-_MAX_SILENCE_SECONDS = 120.0
-"""Seconds without a byte after which an answer is given up."""
+_MAX_CLICKS = 3
+"""Cards that are answered after one question."""
 
 
 class QuestionGate:
@@ -46,28 +43,64 @@ class QuestionGate:
 class ServiceChat:
     """A chat with the service, in the name of a new visitor."""
 
-    def __init__(self, url: str, visitor: ServerVisitor, gate: QuestionGate) -> None:
-        self._server = KefuServer(url, visitor._replace(sources="passages"))
+    def __init__(
+        self,
+        url: str,
+        visitor: ServerVisitor,
+        gate: QuestionGate,
+        given: GivenResults | None = None,
+        language: str = "",
+    ) -> None:
+        """`given`: has the results of calls, if this process gives them."""
+        self._server = KefuServer(
+            url, visitor._replace(sources="passages", steps=True, language=language)
+        )
         self._gate = gate
+        self._given = given
         self._messages: list[Mapping[str, str]] = []
 
-    async def ask(self, question: str) -> ServiceAnswer:
-        """The answer. Raises the KefuError of the last attempt."""
-        asked = {"role": "user", "content": question}
-        answer = await self._patiently([*self._messages, asked])
-        self._messages += [asked, {"role": "assistant", "content": answer.text}]
-        return answer
+    async def ask(self, question: CaseQuestion) -> ServiceAnswer:
+        """The last answer: after a card that the file answers, the one to the click.
+
+        Raises the KefuError of the last attempt.
+        """
+        asked = {"role": "user", "content": question.ask}
+        messages, server = [*self._messages, asked], self._server
+        heard, seconds = await self._patiently(lambda: server.ask(messages), question)
+        answers, cards = [heard], list[ShownCard]()
+        while heard.card:
+            answer = question.answer_to(heard.card.tool) if len(cards) < _MAX_CLICKS else None
+            cards.append(heard.card._replace(answer=answer))
+            if answer is None:
+                break
+            heard, more = await self._clicked(cards[-1].id, answer, question)
+            answers.append(heard)
+            seconds += more
+        self._messages += [asked, {"role": "assistant", "content": heard.text}]
+        missing = self._given.missing(server.session_id) if self._given else ()
+        use = ToolUse(await told_calls(server, answers), cards, missing)
+        facts = heard.pages(), heard.answered, question.ask, use
+        return ServiceAnswer(heard.text, seconds, *facts)
 
     async def aclose(self) -> None:
         await self._server.aclose()
 
-    async def _patiently(self, messages: Sequence[Mapping[str, str]]) -> ServiceAnswer:
+    async def _clicked(
+        self, card: str, approved: bool, question: CaseQuestion
+    ) -> tuple[Heard, float]:
+        return await self._patiently(lambda: self._server.click(card, approved=approved), question)
+
+    async def _patiently(
+        self, send: Callable[[], Awaitable[UpstreamResponse]], question: CaseQuestion
+    ) -> tuple[Heard, float]:
+        """The answer, and the seconds that it took."""
         clock = asyncio.get_running_loop().time
         end, attempt = clock() + _MAX_WAIT_SECONDS, 0
         while True:
             await self._gate.passed()
             try:
-                return await self._once(messages)
+                started = clock()
+                return await self._once(send, question), clock() - started
             except (RateLimited, UpstreamUnavailable, GatewayTimeout, SessionBusy) as error:
                 attempt += not error.retry_after
                 wait = error.retry_after or 2.0 ** (attempt - 1)
@@ -79,66 +112,13 @@ class ServiceChat:
                     self._gate.close(wait)
                 await asyncio.sleep(wait)
 
-    async def _once(self, messages: Sequence[Mapping[str, str]]) -> ServiceAnswer:
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        response = await self._server.ask(messages)
+    async def _once(
+        self, send: Callable[[], Awaitable[UpstreamResponse]], question: CaseQuestion
+    ) -> Heard:
+        given = self._given
+        with given.asking(self._server, question.results) if given else nullcontext():
+            response = await send()
         try:
-            read = await _read(response)
+            return await whole_answer(response)
         finally:
             await response.aclose()
-        seconds, question = clock() - started, str(messages[-1]["content"])
-        return ServiceAnswer(read.text, seconds, read.pages(), read.answered, question)
-
-
-class _Read:
-    """Collects the events of an answer."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.answered = True
-        self.complete = False
-        self._sources: dict[int, CitedPage] | None = None
-        self._used: Sequence[int] = ()
-
-    def event(self, data: str) -> None:
-        if data == "[DONE]":
-            self.complete = True
-            return
-        event: Any = json.loads(data)
-        if error := event.get("error"):
-            raise UpstreamUnavailable(f"{error.get('message')} ({error.get('code')})")
-        for choice in event.get("choices") or ():
-            self.text += (choice.get("delta") or {}).get("content") or ""
-        if "sources" in event:
-            self._sources = {
-                one["number"]: CitedPage(
-                    one.get("title") or "", one.get("url") or "", one["number"], one.get("text")
-                )
-                for one in event["sources"]
-            }
-        if "used" in event:
-            self._sources = self._sources or {}
-            self._used, self.answered = event["used"], event["answered"]
-
-    def pages(self) -> Sequence[CitedPage] | None:
-        sources = self._sources
-        if sources is None:
-            return None
-        return [sources[number] for number in self._used if number in sources]
-
-
-async def _read(response: UpstreamResponse) -> _Read:
-    """The whole answer. Raises UpstreamUnavailable for an answer that broke off."""
-    parser, read = Parser(), _Read()
-    try:
-        while not read.complete and (part := await response.read(_MAX_SILENCE_SECONDS)):
-            for event in parser.feed(part):
-                read.event(event.data)
-    except TimeoutError:
-        raise GatewayTimeout(f"no word for {_MAX_SILENCE_SECONDS:.0f} s") from None
-    except (ConnectionLost, EventTooLarge, ValueError, LookupError, AttributeError, TypeError):
-        raise UpstreamUnavailable("the answer cannot be read") from None
-    if not read.complete:
-        raise UpstreamUnavailable("the answer broke off")
-    return read

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kefu.evaluation.groundedness import groundedness
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
+from kefu.evaluation.steps import ToolUse
 
 _REFUSALS = re.compile(
     r"\b(can(no|')?t|can not|unable to|not able to|won't) (help|assist|answer|provide|discuss|do)\b"
@@ -44,10 +45,11 @@ class ServiceAnswer(NamedTuple):
     answered: bool = True
     """False if the model reports that the pages do not answer the question."""
     question: str = ""
+    tools: ToolUse = ToolUse()
 
 
 def failures(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
-    """A line for each expectation that does not hold. `judge` is not checked here."""
+    """A line for each expectation that does not hold. `judge` and tools are not checked here."""
     text = _folded(answer.text)
     for part in expected.contains:
         if _folded(part) not in text:

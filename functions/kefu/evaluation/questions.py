@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kefu.evaluation.language import LANGUAGES
+from kefu.evaluation.fields import (
+    known_keys,
+    language,
+    patterns,
+    seconds,
+    share,
+    switch,
+    text,
+    texts,
+    texts_or_switch,
+)
+from kefu.evaluation.source import WrongFile, at_line_of, content_of
+from kefu.evaluation.tool_fields import (
+    RESULT_KEYS,
+    Approve,
+    CalledTool,
+    Results,
+    approve,
+    called,
+    results_in,
+)
 
-
-class WrongFile(Exception):
-    """The file of questions is wrong. The message names the place, for its author."""
+_TURN_KEYS = ("ask", "expect", "approve", *RESULT_KEYS)
 
 
 class Expected(NamedTuple):
@@ -31,11 +47,29 @@ class Expected(NamedTuple):
     """The share of sentences whose facts are in the cited passages; 0: it cites none."""
     judge: str = ""
     """A rubric for a model."""
+    called: Sequence[CalledTool] | bool | None = None
+    """Calls of tools; True: any call, False: none."""
+    not_called: Sequence[str] = ()
+    """Tools that are not called."""
+    card: Sequence[str] | bool | None = None
+    """Parts of the texts of cards; True: any card, False: none."""
 
 
 class CaseQuestion(NamedTuple):
     ask: str
     expected: Expected
+    results: Results = MappingProxyType({})
+    approve: Approve = None
+
+    def answer_to(self, tool: str) -> bool | None:
+        """The answer to a card of a tool; None: the card is not answered."""
+        return self.approve.get(tool) if isinstance(self.approve, Mapping) else self.approve
+
+    @property
+    def says_yes(self) -> bool:
+        """Whether a card may be approved."""
+        given = self.approve
+        return any(given.values()) if isinstance(given, Mapping) else bool(given)
 
 
 class Case(NamedTuple):
@@ -48,48 +82,22 @@ class Case(NamedTuple):
 def read(path: Path) -> list[Case]:
     """The cases of a file. Raises WrongFile."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise WrongFile(f"{path}: {reason}") from error
-    lines = path.suffix.lower() in (".jsonl", ".ndjson")
-    try:
-        cases = list(_cases(list(_json_lines(text)) if lines else _yaml(text)))
+        cases = list(_cases(content_of(path)))
     except WrongFile as error:
-        raise WrongFile(f"{path}: {error}") from error
+        line = f"line {error.line}: " if error.line else ""
+        raise WrongFile(f"{path}: {line}{error}", error.line) from error
     if not cases:
         raise WrongFile(f"{path}: there is no question in it")
     return cases
-
-
-def _yaml(text: str) -> object:
-    import yaml
-
-    try:
-        # Every scalar stays a text: else `no` is a boolean and `9:00` is the number 540.
-        return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it builds no objects
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f"line {where.line + 1}: " if where else ""
-        raise WrongFile(f"{line}{getattr(error, 'problem', None) or error}") from error
-
-
-def _json_lines(text: str) -> Iterator[object]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise WrongFile(f"line {number} is not JSON") from error
 
 
 def _cases(content: object) -> Iterator[Case]:
     """A list of cases, or a mapping of `cases` and the expectations of `every` answer."""
     common: Mapping[str, Any] = {}
     if isinstance(content, Mapping):
-        given = _known(content, ("every", "cases"), "the file")
-        common, content = given.get("every", {}), given.get("cases")
-        _expected(common, "every")
+        given = known_keys(content, ("every", "cases"), "the file")
+        content = given.get("cases")
+        common = _expected(given.get("every", {}), "every")
     if not isinstance(content, list):
         raise WrongFile("a list of cases is missing: - ask: …")
     for number, case in enumerate(content, 1):
@@ -98,126 +106,76 @@ def _cases(content: object) -> Iterator[Case]:
 
 def _case(content: object, number: int, common: Mapping[str, Any]) -> Case:
     place = f"case {number}"
-    given = _known(content, ("name", "ask", "expect", "turns"), place)
-    name = _text(given["name"], f"{place}: name") if "name" in given else ""
+    given = known_keys(content, ("name", "turns", *_TURN_KEYS), place)
+    name = text(given["name"], f"{place}: name") if "name" in given else ""
     if name:
         place += f" ({name})"
-    if ("turns" in given) == ("ask" in given):
-        raise WrongFile(f"{place}: needs either `ask`, or `turns` with an `ask` in each")
-    turns = given.get("turns", [{key: given[key] for key in ("ask", "expect") if key in given}])
-    if not isinstance(turns, list) or not turns or ("turns" in given and "expect" in given):
-        raise WrongFile(f"{place}: turns: must be a list; each turn has its own `expect`")
-    questions = [_question(turn, f"{place}, turn {n}", common) for n, turn in enumerate(turns, 1)]
+    with at_line_of(given, "ask"):
+        if ("turns" in given) == ("ask" in given):
+            raise WrongFile(f"{place}: needs either `ask`, or `turns` with an `ask` in each")
+    if "turns" in given:
+        questions = list(_turns(given, place, common))
+    else:
+        questions = [_question(given, f"{place}, turn 1", common, {})]
     return Case(name or _short(questions[0].ask), questions)
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
+def _turns(
+    given: Mapping[str, Any], place: str, common: Mapping[str, Any]
+) -> Iterator[CaseQuestion]:
+    for key in ("expect", "approve"):
+        with at_line_of(given, key):
+            if key in given:
+                raise WrongFile(f"{place}: {key}: each turn has its own `{key}`")
+    with at_line_of(given, "turns"):
+        if not isinstance(given["turns"], list) or not given["turns"]:
+            raise WrongFile(f"{place}: turns: must be a list")
+    results = results_in(given, place)
+    for number, turn in enumerate(given["turns"], 1):
+        where = f"{place}, turn {number}"
+        yield _question(known_keys(turn, _TURN_KEYS, where), where, common, results)
+
+
+def _short(line: str) -> str:
+    line = " ".join(line.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-def _question(content: object, place: str, common: Mapping[str, Any]) -> CaseQuestion:
-    given = _known(content, ("ask", "expect"), place)
-    ask = _text(given.get("ask", ""), f"{place}: ask")
-    if not ask.strip():
-        raise WrongFile(f"{place}: ask: is empty")
-    expect = _mapping(given.get("expect", {}), f"{place}: expect")
-    return CaseQuestion(ask, _expected({**common, **expect}, f"{place}: expect"))
+def _question(
+    given: Mapping[str, Any], place: str, common: Mapping[str, Any], results: Results
+) -> CaseQuestion:
+    with at_line_of(given, "ask"):
+        ask = text(given.get("ask", ""), f"{place}: ask")
+        if not ask.strip():
+            raise WrongFile(f"{place}: ask: is empty")
+    with at_line_of(given, "expect"):
+        expected = _expected(given.get("expect", {}), f"{place}: expect")
+    with at_line_of(given, "approve"):
+        answer = approve(given["approve"], f"{place}: approve") if "approve" in given else None
+    own = results_in(given, place)
+    return CaseQuestion(ask, Expected(**{**common, **expected}), {**results, **own}, answer)
 
 
-def _expected(content: object, place: str) -> Expected:
-    given = _known(content, tuple(_READERS), place)
-    values = {name: _READERS[name](value, f"{place}.{name}") for name, value in given.items()}
-    return Expected(**{"not_" if name == "not" else name: value for name, value in values.items()})
-
-
-def _known(content: object, names: Sequence[str], place: str) -> Mapping[str, Any]:
-    given = _mapping(content, place)
-    for name in given:
-        if name not in names:
-            close = get_close_matches(str(name), names, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"
-            raise WrongFile(f"{place}: {name} is not known; {hint}")
-    return given
-
-
-def _mapping(content: object, place: str) -> Mapping[str, Any]:
-    if not isinstance(content, Mapping):
-        raise WrongFile(f"{place}: must be a mapping such as `ask: When are you open?`")
-    return content
-
-
-def _text(value: object, place: str) -> str:
-    if not isinstance(value, str):
-        raise WrongFile(f"{place}: must be a text")
-    return value
-
-
-def _texts(value: object, place: str) -> Sequence[str]:
-    texts = [_text(one, place) for one in (value if isinstance(value, list) else [value])]
-    if not all(texts):
-        raise WrongFile(f"{place}: is empty")
-    return texts
-
-
-def _patterns(value: object, place: str) -> Sequence[str]:
-    patterns = _texts(value, place)
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise WrongFile(f"{place}: {pattern} is not a regular expression: {error}") from error
-    return patterns
-
-
-def _switch(value: object, place: str) -> bool:
-    if value in (True, "true", "yes"):
-        return True
-    if value in (False, "false", "no"):
-        return False
-    raise WrongFile(f"{place}: must be true or false")
-
-
-def _seconds(value: object, place: str) -> float:
-    try:
-        seconds = float(str(value))
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 86_400:
-        raise WrongFile(f"{place}: must be a number of seconds, such as 10")
-    return seconds
-
-
-def _language(value: object, place: str) -> str:
-    if value not in LANGUAGES:
-        raise WrongFile(f"{place}: must be one of {', '.join(LANGUAGES)}")
-    return str(value)
-
-
-def _pages(value: object, place: str) -> Sequence[str] | bool:
-    if value in (True, "true", "yes", False, "false", "no"):
-        return _switch(value, place)
-    return _texts(value, place)
-
-
-def _share(value: object, place: str) -> float:
-    try:
-        share = float(str(value))
-    except ValueError:
-        return float(_switch(value, place))
-    if not 0 <= share <= 1:
-        raise WrongFile(f"{place}: must be true, false or a share, such as 0.8")
-    return share
+def _expected(content: object, place: str) -> Mapping[str, Any]:
+    """The fields of an `Expected`."""
+    given, found = known_keys(content, tuple(_READERS), place), dict[str, Any]()
+    for name, value in given.items():
+        with at_line_of(given, name):
+            found["not_" if name == "not" else name] = _READERS[name](value, f"{place}.{name}")
+    return found
 
 
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
-    "contains": _texts,
-    "not": _texts,
-    "regex": _patterns,
-    "language": _language,
-    "max_seconds": _seconds,
-    "cites": _pages,
-    "refuses": _switch,
-    "grounded": _share,
-    "judge": _text,
+    "contains": texts,
+    "not": texts,
+    "regex": patterns,
+    "language": language,
+    "max_seconds": seconds,
+    "cites": texts_or_switch,
+    "refuses": switch,
+    "grounded": share,
+    "judge": text,
+    "called": called,
+    "not_called": texts,
+    "card": texts_or_switch,
 }

@@ -10,6 +10,7 @@ from kefu.errors import KefuError
 from kefu.evaluation.ask import ServiceChat
 from kefu.evaluation.checks import ServiceAnswer, failures
 from kefu.evaluation.questions import Case, CaseQuestion
+from kefu.evaluation.steps import tool_failures
 
 Judge = Callable[[str, str, str], Awaitable[str]]
 """Takes a rubric, a question and its answer. Returns why the answer fails; empty for a good answer.
@@ -34,10 +35,14 @@ class Result(NamedTuple):
 
     case: Case
     asked: Sequence[AnsweredQuestion]
+    skipped: str = ""
+    """Why the case was not run; "" if it was."""
 
     @property
     def status(self) -> str:
-        """`passed`, `failed`, or `error` if a question has no answer."""
+        """`passed`, `failed`, `skipped`, or `error` if a question has no answer."""
+        if self.skipped:
+            return "skipped"
         if any(one.error for one in self.asked):
             return "error"
         return "failed" if any(one.failures for one in self.asked) else "passed"
@@ -49,17 +54,20 @@ class Result(NamedTuple):
 
 async def run_cases(
     cases: Sequence[Case],
-    new_chat: Callable[[], ServiceChat],
+    new_chat: Callable[[str], ServiceChat],
     judge: Judge | None,
     jobs: int,
     done: Callable[[Result], None],
 ) -> None:
-    """Run the cases, `jobs` at a time. `done` gets each result as soon as it is known."""
+    """Run the cases, `jobs` at a time. `done` gets each result as soon as it is known.
+
+    `new_chat` is called with the language of the visitor: that which the case expects.
+    """
     waiting = iter(cases)
 
     async def work() -> None:
         for case in waiting:
-            chat = new_chat()
+            chat = new_chat(case.questions[0].expected.language)
             try:
                 done(Result(case, await _asked(case, chat, judge)))
             finally:
@@ -74,11 +82,12 @@ async def _asked(case: Case, chat: ServiceChat, judge: Judge | None) -> list[Ans
     results: list[AnsweredQuestion] = []
     for question in case.questions:
         try:
-            answer = await chat.ask(question.ask)
+            answer = await chat.ask(question)
         except KefuError as error:
             results.append(AnsweredQuestion(question, None, (), error.message))
             return results
         failed, trouble = list(failures(answer, question.expected)), ""
+        failed += tool_failures(answer.tools, question)
         if judge and question.expected.judge:
             try:
                 reason = await judge(question.expected.judge, question.ask, answer.text)

@@ -94,6 +94,16 @@ class KefuServer:
         """The id of the stored chat; "" without one."""
         return self._session[0] if self._session else ""
 
+    @property
+    def message_id(self) -> str:
+        """The `client_message_id` of a question whose answer has not begun; "" without one."""
+        return self._tried[1]
+
+    @property
+    def has_operator(self) -> bool:
+        """Whether `read` may read what only the operator may."""
+        return bool(self._visitor.operator)
+
     async def warm(self) -> None:
         await self._http.warm()
 

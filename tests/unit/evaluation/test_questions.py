@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kefu.cli.init import EXAMPLE_QUESTIONS
-from kefu.evaluation.questions import WrongFile, read
+from kefu.evaluation.questions import read
+from kefu.evaluation.source import WrongFile
 
 
 def written(folder: Path, text: str, name: str = "questions.yaml") -> Path:
@@ -80,5 +81,5 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"- ask: \xfc")
     with pytest.raises(WrongFile, match="not UTF-8"):
         read(tmp_path / "latin.yaml")
-    with pytest.raises(WrongFile, match="line 2 is not JSON"):
+    with pytest.raises(WrongFile, match="line 2: this is not JSON"):
         read(written(tmp_path, '{"ask": "a"}\n{', "broken.jsonl"))

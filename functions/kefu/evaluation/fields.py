@@ -1,0 +1,94 @@
+"""Checks and converts the values of a file of questions. All functions raise WrongFile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from kefu.evaluation.language import LANGUAGES
+from kefu.evaluation.source import WrongFile, at_line_of
+
+_YES, _NO = (True, "true", "yes"), (False, "false", "no")
+
+
+def known_keys(content: object, names: Sequence[str], place: str) -> Mapping[str, Any]:
+    """A mapping whose keys are all among `names`."""
+    given = mapping(content, place)
+    for name in given:
+        if name not in names:
+            close = get_close_matches(str(name), names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"
+            with at_line_of(given, name):
+                raise WrongFile(f"{place}: {name} is not known; {hint}")
+    return given
+
+
+def mapping(content: object, place: str) -> Mapping[str, Any]:
+    if not isinstance(content, Mapping):
+        raise WrongFile(f"{place}: must be a mapping such as `ask: When are you open?`")
+    return content
+
+
+def text(value: object, place: str) -> str:
+    if not isinstance(value, str):
+        raise WrongFile(f"{place}: must be a text")
+    return value
+
+
+def texts(value: object, place: str) -> Sequence[str]:
+    found = [text(one, place) for one in (value if isinstance(value, list) else [value])]
+    if not all(found):
+        raise WrongFile(f"{place}: is empty")
+    return found
+
+
+def patterns(value: object, place: str) -> Sequence[str]:
+    found = texts(value, place)
+    for pattern in found:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise WrongFile(f"{place}: {pattern} is not a regular expression: {error}") from error
+    return found
+
+
+def is_switch(value: object) -> bool:
+    return value in _YES or value in _NO
+
+
+def switch(value: object, place: str) -> bool:
+    if not is_switch(value):
+        raise WrongFile(f"{place}: must be true or false")
+    return value in _YES
+
+
+def texts_or_switch(value: object, place: str) -> Sequence[str] | bool:
+    return switch(value, place) if is_switch(value) else texts(value, place)
+
+
+def seconds(value: object, place: str) -> float:
+    try:
+        found = float(str(value))
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 86_400:
+        raise WrongFile(f"{place}: must be a number of seconds, such as 10")
+    return found
+
+
+def language(value: object, place: str) -> str:
+    if value not in LANGUAGES:
+        raise WrongFile(f"{place}: must be one of {', '.join(LANGUAGES)}")
+    return str(value)
+
+
+def share(value: object, place: str) -> float:
+    try:
+        found = float(str(value))
+    except ValueError:
+        return float(switch(value, place))
+    if not 0 <= found <= 1:
+        raise WrongFile(f"{place}: must be true, false or a share, such as 0.8")
+    return found
