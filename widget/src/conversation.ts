@@ -116,6 +116,7 @@ export class Conversation {
     this.#former = { ...turn };
     turn.first ??= turn.id;
     turn.id = this.#around.newId();
+    turn.events = undefined;
     this.#restart(turn);
   }
 
@@ -215,8 +216,6 @@ export class Conversation {
     const request = new AbortController();
     this.#request = request;
     this.#made += 1;
-    // An answer that is taken up has the same steps.
-    if (!this.#from) turn.events = undefined;
     const { signal } = request;
     const transport = this.#from ?? this.#around.transport;
     const isReady = transport.ready?.();

@@ -75,6 +75,8 @@ export default function extras(
   let chat: MenuActs | undefined;
   let isWaiting = false;
   let isCalm = false;
+  /** Whether the chat of an earlier page has been drawn. */
+  let isDrawn = !!root?.querySelector(".log");
   let restored: Awaited<ReturnType<typeof restore>> = {};
   const talk = new Lazy<Talk>(async () => {
     const module: TalkModule = await part("talk", TALK_INTEGRITY);
@@ -185,7 +187,10 @@ export default function extras(
       calm(dots, log);
     },
     /** The answer of the turn in `node` has another event about tools, or has ended. */
-    used: (turn: Turn, node: HTMLElement) => tools.use(({ used }) => used?.(turn, node)),
+    used: (turn: Turn, node: HTMLElement) => {
+      const isNew = isDrawn;
+      tools.use(({ used }) => used?.(turn, node, isNew));
+    },
     /** Sends the click on a card; undefined if the file for it cannot be fetched. */
     click: async (turn: Turn, port: ChatPort) => (await tools.load())?.click?.(turn, port),
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
@@ -210,6 +215,7 @@ export default function extras(
     },
     /** The panel exists. */
     drawn: () => {
+      isDrawn = true;
       const logo = textOf(settings.logo);
       if (logo) showLogo(root, logo);
     },

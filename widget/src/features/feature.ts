@@ -26,8 +26,11 @@ export interface ChatPort {
 
 /** The moments of a conversation; a feature has functions for those that concern it. */
 export interface Feature {
-  /** The answer in `node` has another event about tools, or has ended. */
-  used?(turn: Turn, node: HTMLElement): void;
+  /**
+   * The answer in `node` has another event about tools, or has ended. `isNew`: since this page was
+   * opened.
+   */
+  used?(turn: Turn, node: HTMLElement, isNew: boolean): void;
   /** `row` is the row of buttons below a finished answer. */
   answered?(row: HTMLElement, turn: Turn): void;
   /** Sends the visitor's click on a card. */

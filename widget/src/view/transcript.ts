@@ -6,7 +6,7 @@
 import type { UseExtras } from "../extras.ts";
 import { mayLink } from "../sources.ts";
 import { endingText, type Texts } from "../texts.ts";
-import { isFinished, type Turn } from "../turn.ts";
+import { isClick, isFinished, type Turn } from "../turn.ts";
 import type { ActionActs } from "./actions.ts";
 import { button, element } from "./dom.ts";
 import { Prose } from "./markdown.ts";
@@ -136,10 +136,11 @@ export class Transcript {
     this.#timer ||= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
-  /** Shows the tools that the last answer has used. */
+  /** Shows the tools that the last answer has used, and the state of the card that was clicked. */
   used(): void {
     const { turn, node } = this.#last ?? {};
-    if (turn?.events) this.#useExtras(({ used }) => used(turn, node as HTMLElement));
+    if (turn && (turn.events || isClick(turn)))
+      this.#useExtras(({ used }) => used(turn, node as HTMLElement));
   }
 
   /** Shows the reason for a delay. */

@@ -60,6 +60,19 @@ test("each step has its last state, in the order of their first events (A14)", (
   ]);
 });
 
+test("a further attempt repeats the events, and takes nothing back that is certain (A10)", () => {
+  for (const state of ["output-available", "output-error", "output-unsure"]) {
+    const steps = usedOf([one("input-available"), one(state), one("input-available")]).steps;
+    expect(steps.map((step) => step.state)).toEqual([state]);
+  }
+  const [last] = usedOf([
+    one("output-error"),
+    one("input-available"),
+    one("output-available"),
+  ]).steps;
+  expect(last?.state).toBe("output-available");
+});
+
 test("the step of a card is no step of its own, in whatever state (A14)", () => {
   for (const state of ["approval-requested", "input-available", "output-available"]) {
     const events = [one(state, { tool_call_id: "s0c1" }), { approval: CARD }];

@@ -50,6 +50,8 @@ export type CardState =
 /** The built-in tool that offers the contact form. */
 export const ASK_PERSON = "ask_person";
 
+const RUNNING = "input-available";
+
 /** The first character of the message that a click becomes. */
 const YES = "✓";
 const NO = "✗";
@@ -65,7 +67,9 @@ export function usedOf(events: Turn["events"] = []): Used {
   let card: Card | undefined;
   for (const event of events) {
     const step = stepOf(own(event, "step"));
-    if (step) steps.set(step.id, step);
+    // A further attempt of the message repeats the events: what is certain stays.
+    const isRepeated = step?.state === RUNNING && steps.has(step.id);
+    if (step && !isRepeated) steps.set(step.id, step);
     card = cardOf(own(event, "approval")) ?? card;
   }
   return {

@@ -36,8 +36,8 @@ interface Question {
 
 interface Shown {
   readonly turn: Turn;
-  /** Whether the answer was in progress when its first event was shown. */
-  readonly isLive: boolean;
+  /** Whether the answer has come since this page was opened. */
+  isNew: boolean;
   readonly list: ReturnType<typeof stepList>;
   question?: Question | undefined;
 }
@@ -69,11 +69,10 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
     }
   };
 
-  const questionOf = (card: Card, wasOpen: boolean): Question => {
+  const questionOf = (card: Card): Question => {
     const left = card.expires * 1_000 - Date.now();
-    // The clock of this device may be wrong; the service has just said that the card is valid.
-    const isValid = wasOpen || card.state === "requested";
-    const rest = left > 0 || !isValid ? Math.min(left, LIFETIME_MS) : LIFETIME_MS;
+    // If the clock of this device is wrong, the service decides.
+    const rest = left > 0 ? Math.min(left, LIFETIME_MS) : LIFETIME_MS;
     const view = cardView(words, card.text, (isApproved) => {
       chat()?.click(clickText(isApproved, card), card.id);
       draw();
@@ -86,7 +85,7 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
     const answer = node.querySelector<HTMLElement>(".answer");
     if (card?.id !== one.question?.card.id || card?.state !== one.question?.card.state) {
       one.question?.view.node.remove();
-      one.question = card && questionOf(card, turn.ending === "open");
+      one.question = card && questionOf(card);
       if (one.question) answer?.after(one.question.view.node);
     }
     const { question } = one;
@@ -101,14 +100,14 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
   };
 
   /** Announces a new state of a card, and offers a person where nobody can be sure. */
-  const tell = (question: Question, state: CardState, { turn, isLive }: Shown): void => {
+  const tell = (question: Question, state: CardState, { turn, isNew }: Shown): void => {
     const { card, view } = question;
     // Until the answer has ended, the card cannot be clicked.
     if (state === question.state || (state === "asked" && turn.ending === "open")) return;
-    const isNew = question.state === undefined && !isLive;
+    const isFirst = question.state === undefined;
     question.state = state;
     if (state === "unsure") offer(view.row);
-    if (isNew || state === "working") return;
+    if ((isFirst && !isNew) || state === "working") return;
     const outcome =
       state === "asked" ? `${words.confirm}: ${card.text}` : outcomeText(words, state);
     if (outcome) say(outcome);
@@ -151,10 +150,10 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
   if (log) new MutationObserver(schedule).observe(log, { childList: true });
 
   return {
-    used: (turn, node) => {
-      if (!shown.has(node)) {
-        shown.set(node, { turn, isLive: turn.ending === "open", list: stepList(words) });
-      }
+    used: (turn, node, isNew) => {
+      const one = shown.get(node) ?? { turn, isNew, list: stepList(words) };
+      one.isNew ||= isNew;
+      shown.set(node, one);
       schedule();
     },
     click: sendClick,

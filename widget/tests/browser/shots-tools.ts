@@ -1,0 +1,173 @@
+/** Pictures of answers with tools in a shop with styles of its own: `SHOTS=folder npm run shots`. */
+
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import {
+  type Act,
+  approval,
+  chunk,
+  DONE,
+  finish,
+  inSession,
+  type Play,
+  step,
+} from "../scripted-service.ts";
+import { tagWith } from "../site.ts";
+import { stage } from "./harness.ts";
+import { DESKTOP, openPage, PHONE, shoot } from "./picture.ts";
+
+const it = stage();
+const OUT = process.env.SHOTS;
+
+const SHOP_STYLES =
+  "body{margin:0;font:17px/1.6 Georgia,serif;background:#f3ead9;color:#31261c}" +
+  "header{padding:22px 36px;background:#3a2418;color:#f3ead9}main{max-width:640px;padding:8px 36px}" +
+  "button,summary{background:#c2410c;color:#fff;border:0;padding:12px 20px;text-transform:uppercase}" +
+  "p{margin:2em 0}@media(prefers-color-scheme:dark){:root{color-scheme:dark}body{background:#1d1510;color:#eadfce}}";
+
+const WORDS = {
+  en: {
+    where: "Where is my order 12345, and can you cancel the rain jacket?",
+    order: "Looking up your order",
+    stock: "Checking what can be cancelled",
+    cancelling: "Cancelling the item",
+    found: "It left our warehouse **yesterday at 16:10**. The rain jacket ships separately.",
+    card: "Cancel 1 item of order 12345? Rain jacket, size M, 89.00 EUR",
+    done: "Done. The refund of 89.00 EUR is on its way.",
+  },
+  "zh-CN": {
+    where: "我的订单 12345 到哪里了？可以取消那件雨衣吗？",
+    order: "查询您的订单",
+    stock: "检查可以取消的商品",
+    cancelling: "取消商品",
+    found: "包裹**昨天 16:10** 已离开仓库。雨衣将单独发货。",
+    card: "取消订单 12345 中的 1 件商品？雨衣，M 码，89.00 欧元",
+    done: "已取消，89.00 欧元将原路退回。",
+  },
+  ar: {
+    where: "أين طلبي 12345؟ وهل يمكن إلغاء معطف المطر؟",
+    order: "البحث عن طلبك",
+    stock: "التحقق مما يمكن إلغاؤه",
+    cancelling: "إلغاء المنتج",
+    found: "غادر الطرد مستودعنا **أمس الساعة 16:10**. يُشحن معطف المطر على حدة.",
+    card: "هل تريد إلغاء منتج واحد من الطلب \u206812345\u2069؟ معطف مطر، مقاس \u2068M\u2069، \u206889.00 EUR\u2069",
+    done: "تم الإلغاء، وسيُعاد إليك مبلغ 89.00 يورو.",
+  },
+};
+
+type Words = (typeof WORDS)["en"];
+
+const mine = (...acts: readonly Act[]): Play => inSession({ acts }, "s1", "t1");
+const END = finish() + DONE;
+const ID = "approval-1-0f";
+
+function asking({ order, stock, found, card }: Words, until: Promise<unknown>): Play {
+  const second = { tool_call_id: "s0c1", tool: "stock" };
+  const question = { id: ID, tool_call_id: "s1c0", tool: "cancel_item", text: card };
+  const expires = Date.now() / 1_000 + 600;
+  return mine(
+    { send: step("input-available", order) },
+    { send: step("output-available", order) + step("input-available", stock, second) },
+    { until },
+    { send: step("output-available", stock, second) },
+    { send: chunk(found) + approval({ ...question, expires }) + END },
+  );
+}
+
+/** The answer to a click, whose step ends in `state`. */
+function acting({ cancelling, done }: Words, state: string, until: Promise<unknown>): Play {
+  return mine(
+    { send: step("input-available", cancelling, { tool_call_id: "s0c0" }) },
+    { until },
+    { send: step(state, cancelling, { tool_call_id: "s0c0" }) + chunk(done) + END },
+  );
+}
+
+async function open(lang: string, colorScheme: "light" | "dark", viewport: object): Promise<Page> {
+  const tag = tagWith({
+    "data-api-url": it.service.url,
+    "data-lang": lang,
+    "data-open": "",
+    "data-contact": "",
+    "data-title": "Nordlys",
+  });
+  const css = it.site.page("/shop.css", SHOP_STYLES);
+  it.site.page(
+    "/shop",
+    `<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>Nordlys</title>
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><link rel="stylesheet" href="${css}"></head>
+<body><header>Nordlys</header><main><h1>Rain jacket</h1><p>For wet days.</p><button>Buy</button></main>${tag}</body></html>`,
+  );
+  const page = await openPage(it, "/shop", { viewport: viewport as never, colorScheme });
+  const launcher = page.locator("kefu-chat .launcher");
+  await launcher.dispatchEvent("pointerenter");
+  await page.locator("kefu-chat .panel").waitFor({ state: "attached" });
+  if (await page.locator("kefu-chat .panel").isHidden()) await launcher.click();
+  return page;
+}
+
+function gate(): readonly [Promise<void>, () => void] {
+  let open = (): void => {};
+  const gone = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [gone, () => open()];
+}
+
+for (const [lang, colorScheme, size] of [
+  ["en", "light", "desktop"],
+  ["en", "dark", "desktop"],
+  ["zh-CN", "light", "phone"],
+  ["ar", "dark", "phone"],
+  ["ar", "light", "desktop"],
+] as const) {
+  test.runIf(OUT !== undefined)(`tools, ${lang}, ${colorScheme}, ${size}`, async () => {
+    const words = WORDS[lang];
+    const [first, letFirst] = gate();
+    const [second, letSecond] = gate();
+    it.service.script(asking(words, first), acting(words, "output-available", second));
+    it.service.kept = [];
+    const page = await open(lang, colorScheme, size === "phone" ? PHONE : DESKTOP);
+    const host = page.locator("kefu-chat");
+    const shot = (name: string) =>
+      shoot(page, OUT ?? "", `tools-${lang}-${colorScheme}-${size}-${name}`);
+    await host.locator("textarea").fill(words.where);
+    await host.locator("textarea").press("Enter");
+    await host.locator(".ring").waitFor();
+    await shot("1-running");
+    letFirst();
+    await host.locator(".yes:not([aria-disabled])").waitFor();
+    await host.locator(".actions .copy").waitFor();
+    await shot("2-card");
+    await host.locator("summary").click();
+    await host.locator(".yes").click();
+    await host.locator("[data-state=working]").waitFor();
+    await host.locator(".turn:last-child .ring").waitFor();
+    await shot("3-working");
+    letSecond();
+    await host.locator("[data-state=done]").waitFor();
+    await host.locator(".actions .copy").nth(1).waitFor();
+    await shot("4-done");
+  });
+}
+
+for (const [lang, colorScheme, size, state] of [
+  ["en", "light", "desktop", "output-unsure"],
+  ["zh-CN", "dark", "phone", "output-unsure"],
+  ["en", "light", "phone", "output-error"],
+] as const) {
+  test.runIf(OUT !== undefined)(`tools, ${state}, ${lang}, ${colorScheme}, ${size}`, async () => {
+    const words = WORDS[lang];
+    const now = Promise.resolve();
+    it.service.script(asking(words, now), acting({ ...words, done: "…" }, state, now));
+    it.service.kept = [];
+    const page = await open(lang, colorScheme, size === "phone" ? PHONE : DESKTOP);
+    const host = page.locator("kefu-chat");
+    await host.locator("textarea").fill(words.where);
+    await host.locator("textarea").press("Enter");
+    await host.locator(".yes:not([aria-disabled])").click();
+    await host.locator(".turn:nth-of-type(2) .actions .copy").waitFor();
+    if (state === "output-unsure") await host.locator(".approval .person").waitFor();
+    await shoot(page, OUT ?? "", `tools-${lang}-${colorScheme}-${size}-${state}`);
+  });
+}
