@@ -140,6 +140,7 @@ class Script:
             "r", ONE, "Anna", "a@example.org", "Call me.", now, due_at=now, consent="I agree."
         )
         await store.add_contact(request)
+        await store.count_assistant(now)
         self.told.returned.append(claimed := await store.claim_contact(now, now + 9))
         assert claimed
         await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)

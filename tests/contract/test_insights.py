@@ -217,6 +217,19 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     ]
 
 
+async def test_a23_a_day_counts_the_requests_of_assistants(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Also on a day without any chat."""
+    await sessions.count_assistant(clock.now)
+    await sessions.count_assistant(clock.now)
+    await sessions.count_assistant(clock.now + 86400)
+    assert await sessions.days("2096-10-01", "2096-10-31") == [
+        Day("2096-10-02", assistants=2),
+        Day("2096-10-03", assistants=1),
+    ]
+
+
 @pytest.mark.parametrize("first", [TurnOutcome("failed"), TurnOutcome("partial", "So"), None])
 async def test_h7_a_chat_whose_first_message_is_retried_counts_once(
     sessions: Sessions, clock: HandClock, first: TurnOutcome | None

@@ -279,6 +279,23 @@ async def test_a23_a_flood_is_refused_and_visitors_are_not(knowledge: Path) -> N
         assert (await running.ask("Hello?")).text == "Hi"
 
 
+async def test_a23_the_panels_insights_count_searches_and_readings(knowledge: Path) -> None:
+    """Not lists of tools, and not the chats of visitors."""
+    token = "a-token-of-the-operator-with-32-letters"
+    admin = {"ADMIN_TOKEN": token}
+    with stage(1, **FAST, knowledge=str(knowledge), mcp="true", environment=admin) as running:
+        await ask(running, "tools/list")
+        await call(running, "search_pages", query="boots")
+        await call(running, "read_page", page=f"{SHOP}/customs")
+        running.script(b.answer("Hi"))
+        await running.ask("Hello?")
+        async with httpx.AsyncClient(trust_env=False) as operator:
+            headers = {"Authorization": f"Bearer {token}"}
+            found = await operator.get(f"{running.url}/admin/api/insights", headers=headers)
+    [day] = found.json()["days"]
+    assert (day["assistants"], day["turns"]) == (2, 0)
+
+
 async def test_a23_the_log_names_the_tool_and_not_the_query(serving: Stage) -> None:
     await call(serving, "search_pages", query="a very private query")
     line = await serving.service.logged(path="/mcp", tool="search_pages")

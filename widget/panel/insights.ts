@@ -107,6 +107,7 @@ function tiles(sums: Sums, before: Sums, about: About | undefined): HTMLElement 
   }
   tile(it.failed, share(sums.errors, sums.turns), points("errors", "turns", false));
   if (about?.has_contact_form || sums.handoffs) tile(it.person, whole(sums.handoffs));
+  if (sums.assistants) tile(it.assistants, whole(sums.assistants));
   tile(it.helpful, share(sums.ups, sums.ups + sums.downs));
   const mean = sums.first_words ? seconds(sums.first_word_ms / sums.first_words / 1000) : "–";
   tile(it.firstWord, mean);
@@ -142,7 +143,7 @@ function chart(days: readonly Day[], period: number): HTMLElement {
 function sumsOf(days: readonly Day[]): Sums {
   const names = [
     ...["turns", "errors", "prompt_tokens", "completion_tokens", "chats", "unanswered"],
-    ...["ups", "downs", "handoffs", "first_words", "first_word_ms"],
+    ...["ups", "downs", "handoffs", "first_words", "first_word_ms", "assistants"],
   ] as (keyof Sums)[];
   const sum = (name: keyof Sums) => days.reduce((all, day) => all + day[name], 0);
   return Object.fromEntries(names.map((name) => [name, sum(name)])) as unknown as Sums;

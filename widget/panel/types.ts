@@ -200,6 +200,8 @@ export interface Day {
   readonly handoffs: number;
   readonly first_words: number;
   readonly first_word_ms: number;
+  /** Searches and readings of pages by assistants, at `/mcp`. */
+  readonly assistants: number;
 }
 
 /** A question with all that have equal words. */

@@ -65,7 +65,7 @@ def build_assistants(base: Base, pages: ReloadingKnowledge | None) -> Assistants
     from kefu.web.routes.mcp import Assistants
 
     tools, keys = PageTools(pages, KNOWLEDGE_TOKENS), ClientKeys(base.settings.assistant_keys)
-    return Assistants(tools, base.store.limits, keys)
+    return Assistants(tools, base.store.limits, keys, base.store.sessions, base.clock.now)
 
 
 def _opened(

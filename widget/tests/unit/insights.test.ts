@@ -36,6 +36,7 @@ const DAY: Day = {
   handoffs: 1,
   first_words: 4,
   first_word_ms: 3000,
+  assistants: 0,
 };
 
 test("times are relative for a week, and dates after it (H7)", () => {

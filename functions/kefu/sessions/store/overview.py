@@ -96,6 +96,8 @@ class Day(NamedTuple):
     """Answers with a first word."""
     first_word_ms: int = 0
     """The sum of the answers' times to the first word, in milliseconds."""
+    assistants: int = 0
+    """Searches and readings of pages by assistants, at `/mcp`."""
 
 
 class ToolDay(NamedTuple):

@@ -155,6 +155,10 @@ class SessionIndex(Protocol):
         """The days from `since` to `until`, both included, on which anything happened, in order."""
         ...
 
+    async def count_assistant(self, now: float) -> None:
+        """Add a request of an assistant to the sums of its day."""
+        ...
+
     async def tool_days(self, since: str, until: str) -> Sequence[ToolDay]:
         """The calls of tools from day `since` to day `until`, both included, by day and name."""
         ...

@@ -28,11 +28,12 @@ from kefu.stores.dynamodb.queues import (
 )
 from kefu.stores.dynamodb.table import Row, Table, change
 from kefu.stores.dynamodb.texts import READ_AT_ONCE, asked_most, page_of_matches
-from kefu.stores.dynamodb.upkeep import days_between, tool_days_between
+from kefu.stores.dynamodb.upkeep import count, days_between, tool_days_between
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.turns import (
     FAR_FUTURE,
     FIRST_CURSOR,
+    DayChange,
     StoredTurn,
     cursor_after,
     date_of,
@@ -264,6 +265,10 @@ class DynamoSessions(DynamoCalls):
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._table.run(lambda: days_between(self._table, since, until))
+
+    async def count_assistant(self, now: float) -> None:
+        by = DayChange(date_of(now), {"assistants": 1})
+        await self._table.run(lambda: count(self._table, by))
 
     async def tool_days(self, since: str, until: str) -> Sequence[ToolDay]:
         return await self._table.run(lambda: tool_days_between(self._table, since, until))

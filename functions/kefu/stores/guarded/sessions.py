@@ -88,6 +88,7 @@ class GuardedSessions:
     newest = _guarded("listing sessions", Sessions.newest, "query")
     of_user = _guarded("listing the sessions of a user", Sessions.of_user)
     days = _guarded("reading days", Sessions.days)
+    count_assistant = _guarded("counting an assistant", Sessions.count_assistant)
     tool_days = _guarded("reading the days of tools", Sessions.tool_days)
     questions = _guarded("reading questions", Sessions.questions, "query")
     add_contact = _guarded("saving a contact request", Sessions.add_contact)

@@ -232,6 +232,8 @@ MIGRATIONS: tuple[str, ...] = (
       declined INTEGER NOT NULL, PRIMARY KEY (date, tool)
     ) WITHOUT ROWID
     """,
+    # 15: requests of assistants for pages, by day.
+    "ALTER TABLE days ADD COLUMN assistants INTEGER NOT NULL DEFAULT 0",
 )
 
 PAGE_SIZE = 1024

@@ -23,9 +23,16 @@ from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TOOL_DAYS, TURN, purge_part, turn_of
-from kefu.stores.sqlite.turns import quick
-from kefu.stores.turns import FIRST_CURSOR, bucket_of, cursor_after, position
+from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TOOL_DAYS, TURN, count, purge_part, turn_of
+from kefu.stores.sqlite.turns import quick, transaction
+from kefu.stores.turns import (
+    FIRST_CURSOR,
+    DayChange,
+    bucket_of,
+    cursor_after,
+    date_of,
+    position,
+)
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -95,6 +102,10 @@ class SqliteSessions(SqliteAttendance):
     @quick
     def days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[Day]:
         return [Day(*row) for row in db.execute(DAYS, (since, until)).fetchall()]
+
+    @transaction
+    def count_assistant(self, db: sqlite3.Connection, now: float) -> None:
+        count(db, DayChange(date_of(now), {"assistants": 1}))
 
     @quick
     def tool_days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[ToolDay]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -10,7 +12,7 @@ from starlette.responses import Response
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
-from kefu.errors import RateLimited
+from kefu.errors import RateLimited, StoreUnavailable
 from kefu.web.body import read_json
 from kefu.web.client_key import client_of
 from kefu.web.json_response import JsonResponse, JsonRoute
@@ -20,6 +22,9 @@ from kefu.web.options import BodyLimits
 from kefu.web.page_tools import PageTools
 from kefu.web.request_record import record_of
 from kefu.web.running import ChatRuntime
+
+if TYPE_CHECKING:
+    from kefu.sessions.store.ports import Sessions
 
 PER_ADDRESS: Final = Rate(60, 60)
 """Requests of one address."""
@@ -39,6 +44,10 @@ class Assistants(NamedTuple):
     limits: LimitStore
     keys: ClientKeys
     """Without keys, everybody may search."""
+    chats: Sessions | None = None
+    """Has the sums of days; None for a service that stores nothing."""
+    now: Callable[[], float] = lambda: 0.0
+    """Unix time."""
 
     async def admit(self, address: str, client: str) -> None:
         """Count a request, apart from those of visitors. Raises RateLimited."""
@@ -50,6 +59,12 @@ class Assistants(NamedTuple):
                     limit="assistants",
                     retry_after=max(1, int(wait + 1)),
                 )
+
+    async def note(self) -> None:
+        """Add a search or a reading to the sums of the day. A failing store refuses nobody."""
+        if self.chats:
+            with suppress(StoreUnavailable):
+                await self.chats.count_assistant(self.now())
 
 
 def mcp_routes(runtime: ChatRuntime, assistants: Assistants) -> APIRouter:
@@ -63,6 +78,8 @@ def mcp_routes(runtime: ChatRuntime, assistants: Assistants) -> APIRouter:
         reply = await reply_to(await read_json(request, limits), request.headers, assistants.tools)
         record = record_of(request.scope)
         record.facts |= reply.facts
+        if "tool" in reply.facts:
+            await assistants.note()
         if reply.message is None:
             return Response(status_code=reply.status)
         if "error" in reply.message:
