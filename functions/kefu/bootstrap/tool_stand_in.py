@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kefu.tools.tool import Arguments, Outcome, Tool, Visitor
+from kefu.tools.tool import Arguments, Outcome, Run, Tool, Visitor
 from kefu.tools.toolbox import ReadTools, Toolbox
 
 
@@ -27,25 +27,25 @@ def _stand_ins(tools: Sequence[Tool], address: str) -> list[Tool]:
     return [one if one.is_own else one._replace(run=_run(one, address)) for one in tools]
 
 
-def _run(tool: Tool, address: str) -> Any:
+def _run(tool: Tool, address: str) -> Run:
     async def run(arguments: Arguments, visitor: Visitor, key: str) -> Outcome:
         try:
-            reply = await _asked(address, {"tool": tool.name, "session": visitor.session})
-            if reply.get("live"):
-                return await tool.run(arguments, visitor, key)
-            return Outcome(reply["text"], reply["state"])
-        except (OSError, ValueError, LookupError):
+            given = await _given(address, {"tool": tool.name, "session": visitor.session})
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return Outcome("Not run: `kefu test` has not answered.", "failed")
+        return given or await tool.run(arguments, visitor, key)
 
     return run
 
 
-async def _asked(address: str, call: Mapping[str, str]) -> dict[str, Any]:
+async def _given(address: str, call: Mapping[str, str]) -> Outcome | None:
+    """The result that is given for a call; None: the tool is to be called."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
         writer.write(json.dumps(call).encode() + b"\n")
         reply: dict[str, Any] = json.loads(await reader.read())
-        return reply
+        is_live = reply.keys() == {"live"}
+        return None if is_live else Outcome(reply["text"], reply["state"])
     finally:
         writer.close()

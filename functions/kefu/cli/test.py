@@ -8,14 +8,18 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.prompt import request_body
 from kefu.cli.local_service import service_for_tests
-from kefu.cli.tested_tools import NEEDS_LIVE_TOOLS, needs_live_tools, problem_with_tools
+from kefu.cli.tested_tools import (
+    NEEDS_LIVE_TOOLS,
+    needs_live_tools,
+    problem_with_cases,
+    visitor_in,
+)
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
 from kefu.evaluation.given_results import GivenResults
@@ -43,9 +47,16 @@ def run(options: argparse.Namespace) -> int:
             raise WrongUse(f"no case has {options.only} in its name")
         if problem := problem_with_server(options.server, options.origin, options.user_token):
             raise WrongUse(problem)
-        if not options.server and (problem := problem_with_tools(cases, settings)):
+        if problem := problem_with_cases(cases, settings, is_here=not options.server):
             raise WrongUse(f"{options.file}: {problem}")
         return _Run(options, settings, cases).run()
+
+
+class _Tested(NamedTuple):
+    url: str
+    visitor: ServerVisitor
+    given: GivenResults | None = None
+    """Gives the results of calls; None: the service calls its own tools, if it has any."""
 
 
 class _Run:
@@ -76,19 +87,30 @@ class _Run:
         options = self._options
         async with AsyncExitStack() as stack:
             judge = await stack.enter_async_context(self._judge())
-            url, visitor = options.server, visitor_of(options, self._settings)
-            given = (
-                None if url or not self._settings.tools else GivenResults(live=options.live_tools)
-            )
-            if not url:
-                address = await stack.enter_async_context(given.serving()) if given else ""
-                url, operator = await stack.enter_async_context(
-                    service_for_tests(self._settings, address)
-                )
-                visitor = visitor._replace(operator=operator or visitor.operator)
-            await _reach(url)
-            new_chat = partial(ServiceChat, url, visitor, QuestionGate(), given)
+            tested = await stack.enter_async_context(self._tested())
+            await _reach(tested.url)
+            gate, settings = QuestionGate(), self._settings
+
+            def new_chat(case: Case) -> ServiceChat:
+                visitor = visitor_in(case, tested.visitor, settings)
+                return ServiceChat(tested.url, visitor, gate, tested.given)
+
             await run_cases(self._chosen(), new_chat, judge, options.jobs, self._done)
+
+    @asynccontextmanager
+    async def _tested(self) -> AsyncIterator[_Tested]:
+        """The service to ask, which is started unless there is `--server`. Raises WrongUse."""
+        options, settings = self._options, self._settings
+        visitor = visitor_of(options, settings)
+        if options.server:
+            yield _Tested(options.server, visitor)
+        elif not settings.tools:
+            async with service_for_tests(settings) as local:
+                yield _Tested(local.url, visitor)
+        else:
+            given = GivenResults(live=options.live_tools)
+            async with given.serving() as address, service_for_tests(settings, address) as local:
+                yield _Tested(local.url, visitor._replace(operator=local.operator), given)
 
     def _chosen(self) -> list[Case]:
         """The cases to run. The others are reported as skipped."""

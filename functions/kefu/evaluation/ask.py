@@ -49,12 +49,9 @@ class ServiceChat:
         visitor: ServerVisitor,
         gate: QuestionGate,
         given: GivenResults | None = None,
-        language: str = "",
     ) -> None:
         """`given`: has the results of calls, if this process gives them."""
-        self._server = KefuServer(
-            url, visitor._replace(sources="passages", steps=True, language=language)
-        )
+        self._server = KefuServer(url, visitor._replace(sources="passages", steps=True))
         self._gate = gate
         self._given = given
         self._messages: list[Mapping[str, str]] = []

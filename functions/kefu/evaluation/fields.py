@@ -68,6 +68,15 @@ def texts_or_switch(value: object, place: str) -> Sequence[str] | bool:
     return switch(value, place) if is_switch(value) else texts(value, place)
 
 
+def user_claims(value: object, place: str) -> Mapping[str, str]:
+    """A user by name, or by the claims of the user token."""
+    claims = value if isinstance(value, Mapping) else {"sub": value}
+    found = {name: text(one, f"{place}.{name}") for name, one in claims.items()}
+    if not found.get("sub"):
+        raise WrongFile(f"{place}: needs a name, or a mapping with `sub`, the name")
+    return found
+
+
 def seconds(value: object, place: str) -> float:
     try:
         found = float(str(value))

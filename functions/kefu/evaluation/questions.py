@@ -17,6 +17,7 @@ from kefu.evaluation.fields import (
     text,
     texts,
     texts_or_switch,
+    user_claims,
 )
 from kefu.evaluation.source import WrongFile, at_line_of, content_of
 from kefu.evaluation.tool_fields import (
@@ -77,6 +78,8 @@ class Case(NamedTuple):
 
     name: str
     questions: Sequence[CaseQuestion]
+    user: Mapping[str, str] = MappingProxyType({})
+    """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
 
 
 def read(path: Path) -> list[Case]:
@@ -106,7 +109,7 @@ def _cases(content: object) -> Iterator[Case]:
 
 def _case(content: object, number: int, common: Mapping[str, Any]) -> Case:
     place = f"case {number}"
-    given = known_keys(content, ("name", "turns", *_TURN_KEYS), place)
+    given = known_keys(content, ("name", "user", "turns", *_TURN_KEYS), place)
     name = text(given["name"], f"{place}: name") if "name" in given else ""
     if name:
         place += f" ({name})"
@@ -117,7 +120,9 @@ def _case(content: object, number: int, common: Mapping[str, Any]) -> Case:
         questions = list(_turns(given, place, common))
     else:
         questions = [_question(given, f"{place}, turn 1", common, {})]
-    return Case(name or _short(questions[0].ask), questions)
+    with at_line_of(given, "user"):
+        user = user_claims(given["user"], f"{place}: user") if "user" in given else {}
+    return Case(name or _short(questions[0].ask), questions, user)
 
 
 def _turns(

@@ -54,20 +54,17 @@ class Result(NamedTuple):
 
 async def run_cases(
     cases: Sequence[Case],
-    new_chat: Callable[[str], ServiceChat],
+    new_chat: Callable[[Case], ServiceChat],
     judge: Judge | None,
     jobs: int,
     done: Callable[[Result], None],
 ) -> None:
-    """Run the cases, `jobs` at a time. `done` gets each result as soon as it is known.
-
-    `new_chat` is called with the language of the visitor: that which the case expects.
-    """
+    """Run the cases, `jobs` at a time. `done` gets each result as soon as it is known."""
     waiting = iter(cases)
 
     async def work() -> None:
         for case in waiting:
-            chat = new_chat(case.questions[0].expected.language)
+            chat = new_chat(case)
             try:
                 done(Result(case, await _asked(case, chat, judge)))
             finally:

@@ -133,7 +133,8 @@ def _about_cards(cards: Sequence[ShownCard], question: CaseQuestion) -> Iterator
             yield f"approve: it showed no card{f' of {name}' if name else ''}"
     last = cards[-1] if cards else None
     if last and last.answer is None and question.answer_to(last.tool) is not None:
-        yield f"approve: it showed a card again and again; after {len(cards)} none was answered"
+        answered = len(cards) - 1
+        yield f"approve: it showed card after card; the one after {answered} answers has none"
 
 
 def _compact(value: object) -> str:
