@@ -86,7 +86,7 @@ class McpSettings(Section):
         "mcp.enabled",
         "KEFU_MCP",
         "Let assistants search and read the learnt pages by the Model Context Protocol, at `/mcp`: "
-        "docs/assistants.md.",
+        "docs/mcp.md.",
     )
     mcp_keys: Annotated[SecretStr, AfterValidator(_long_keys)] = setting(
         SecretStr(""),
