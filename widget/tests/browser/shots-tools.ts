@@ -4,11 +4,13 @@ import type { Page } from "playwright-core";
 import { test } from "vitest";
 import {
   type Act,
+  answer,
   approval,
   chunk,
   DONE,
   finish,
   inSession,
+  type KeptMessage,
   type Play,
   step,
 } from "../scripted-service.ts";
@@ -170,4 +172,71 @@ for (const [lang, colorScheme, size, state] of [
     if (state === "output-unsure") await host.locator(".approval .person").waitFor();
     await shoot(page, OUT ?? "", `tools-${lang}-${colorScheme}-${size}-${state}`);
   });
+}
+
+/** A card of a stored chat, with what came after it. */
+function past(at: number, state: string, words: Words, ended: string | undefined): KeptMessage[] {
+  const card = {
+    id: `approval-${at}-0f`,
+    tool_call_id: "s1c0",
+    tool: "cancel_item",
+    text: words.card,
+  };
+  const expires = Date.now() / 1_000 + 600;
+  const steps = [
+    { tool_call_id: "s0c0", tool: "stock", title: words.stock, state: "output-available" },
+  ];
+  const mark = state === "denied" ? "✗" : "✓";
+  const click: KeptMessage[] = [
+    { role: "user", content: `${mark} ${words.card}`, status: "ok" },
+    {
+      role: "assistant",
+      content: words.done,
+      status: "ok",
+      steps: ended ? [{ ...steps[0], title: words.cancelling, state: ended }] : [],
+    },
+  ];
+  return [
+    { role: "user", content: words.where, status: "ok" },
+    {
+      role: "assistant",
+      content: words.card,
+      status: "ok",
+      steps,
+      approval: { ...card, expires, state },
+    },
+    ...(/expired|requested/.test(state) ? [] : click),
+  ];
+}
+
+for (const [lang, colorScheme, size, forcedColors] of [
+  ["en", "light", "phone", "none"],
+  ["en", "dark", "phone", "active"],
+  ["ar", "light", "phone", "none"],
+] as const) {
+  test.runIf(OUT !== undefined)(
+    `tools, all states, ${lang}, ${colorScheme}, ${forcedColors}`,
+    async () => {
+      const words = WORDS[lang];
+      it.service.script(inSession(answer([words.found]), "s1", "t1"));
+      it.service.kept = [];
+      const page = await open(lang, colorScheme, { width: 390, height: 1900 });
+      const host = page.locator("kefu-chat");
+      await host.locator("textarea").fill(words.where);
+      await host.locator("textarea").press("Enter");
+      await host.locator(".actions .copy").waitFor();
+      it.service.kept = [
+        ...past(1, "denied", words, undefined),
+        ...past(2, "approved", words, "output-error"),
+        ...past(3, "approved", words, "output-unsure"),
+        ...past(4, "expired", words, undefined),
+        ...past(5, "requested", words, undefined),
+      ];
+      await page.emulateMedia({ forcedColors });
+      await page.reload();
+      await host.locator(".yes").waitFor({ state: "attached" });
+      await host.locator(".launcher").click();
+      await shoot(page, OUT ?? "", `tools-${lang}-${colorScheme}-${size}-states-${forcedColors}`);
+    },
+  );
 }
