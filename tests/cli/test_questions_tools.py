@@ -11,8 +11,10 @@ import pytest
 from tests.cli.conftest import Kefu
 from tests.fakes.choosing import Choosing, rule
 from tests.fakes.service import Service
-from tests.fakes.tool_shop import ToolShop
+from tests.fakes.tool_shop import USER_SECRET, ToolShop
 from tests.fakes.upstream import ScriptedUpstream
+
+ADMIN_TOKEN = "a-token-of-the-operator-for-these-tests"
 
 TABLES = """\
 [tools.order_status]
@@ -91,9 +93,157 @@ def questions(folder: Path, shop: ToolShop, upstream: ScriptedUpstream) -> Path:
 
 
 def test_a_file_gives_results_and_answers_cards_without_a_shop(
-    kefu: Kefu, questions: Path, shop: ToolShop
+    kefu: Kefu, questions: Path, shop: ToolShop, folder: Path
 ) -> None:
     questions.write_text(CASES)
     ran = kefu("test", "questions.yaml", "--steps", "--junit", "j.xml")
-    print(ran.out)
     assert ran.code == 0, ran
+    assert "6 passed, 0 failed" in ran.out
+    assert shop.requests == []
+    assert '         call: order_status {"order_id": "5"}, done: {"state":"given-state"' in ran.out
+    assert "turn 2: card: Cancel order 5? 2 items (yes)" in ran.out
+    assert "card: Cancel order 5? 2 items (no)" in ran.out
+    cases = ElementTree.parse(folder / "j.xml").getroot()[0]
+    told = {one.attrib["name"]: one.findtext("system-out") for one in cases}
+    assert told["fails"] == 'call: order_status {"order_id": "9"}, failed: The shop is closed.'
+
+
+def test_a_call_without_a_result_fails_its_case_and_is_sent_nowhere(
+    kefu: Kefu, questions: Path, shop: ToolShop
+) -> None:
+    """Neither reads, nor approved writes, nor the reads of a card."""
+    questions.write_text(
+        "- {name: read, ask: Where is order 5}\n"
+        "- {name: preview, ask: Please cancel order 5, expect: {card: false}}\n"
+        "- name: write\n"
+        "  ask: Please cancel order 5\n"
+        "  results: {order_status: {items: 2}}\n"
+        "  approve: true\n"
+    )
+    ran = kefu("test", "questions.yaml", "--markdown", "m.md")
+    assert (ran.code, shop.requests) == (1, [])
+    says = "was called, and the file gives no result for it, so nothing was sent"
+    assert ran.out.count(f"order_status: {says}") == 2
+    assert ran.out.count(f"cancel_order: {says}") == 1
+    assert "0 passed, 3 failed" in ran.out
+    table = (questions.parent / "m.md").read_text()
+    assert "<br>call: cancel\\_order" in table.replace('{"', "")
+
+
+def test_live_tools_send_what_the_file_has_no_result_for(
+    kefu: Kefu, questions: Path, shop: ToolShop
+) -> None:
+    questions.write_text(
+        "- name: given\n"
+        "  ask: Where is order 6?\n"
+        "  results: {order_status: given-state}\n"
+        "  expect: {contains: given-state}\n"
+        "- name: real\n"
+        "  ask: Please cancel order 5\n"
+        "  approve: true\n"
+        "  expect: {card: 'Cancel order 5? 2 items', contains: cancelled}\n"
+    )
+    ran = kefu("test", "questions.yaml", "--live-tools")
+    assert ran.code == 0, ran
+    sent = [(one.method, one.path) for one in shop.requests]
+    assert sent == [("GET", "/orders/5"), ("POST", "/orders/5/cancel")]
+    assert shop.cancelled == {"5": 1}
+
+
+LIVE = """\
+- name: results
+  ask: Where is order 5?
+  results: {order_status: given-state}
+  expect: {contains: paid}
+- name: yes
+  ask: Please cancel order 5
+  approve: true
+  expect: {contains: cancelled}
+- name: no
+  ask: Please cancel order 5
+  approve: false
+  expect: {card: Cancel order 5}
+- name: arguments
+  ask: Where is order 6?
+  expect: {contains: sent, called: {order_status: {order_id: 6}}}
+"""
+
+
+def test_a_running_service_is_changed_with_live_tools_alone(
+    kefu: Kefu,
+    questions: Path,
+    shop: ToolShop,
+    upstream: ScriptedUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What needs the file's results, or says yes to a card, is skipped without the option."""
+    questions.write_text(LIVE)
+    more = {"KEFU_CONFIG": str(questions.with_name("kefu.toml")), "ADMIN_TOKEN": ADMIN_TOKEN}
+    with Service(upstream.base_url, sessions="true", environment=more) as running:
+        asked = ("test", "questions.yaml", "--jobs", "1", "--server", running.url)
+        ran = kefu(*asked)
+        assert ran.code == 1
+        assert "2 skipped" in ran.out
+        assert "set ADMIN_TOKEN" in ran.out
+        assert "SKIP      0.0 s  yes\n         a running service calls its own tools:" in ran.out
+
+        monkeypatch.setenv("ADMIN_TOKEN", ADMIN_TOKEN)
+        ran = kefu(*asked, "--junit", "j.xml")
+        assert ran.code == 0, ran
+        assert "2 passed, 0 failed, 2 skipped" in ran.out
+        suite = ElementTree.parse(questions.with_name("j.xml")).getroot()[0]
+        assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("4", "2")
+        assert {one.method for one in shop.requests} == {"GET"}
+
+        ran = kefu(*asked, "--live-tools")
+        assert (ran.code, shop.cancelled) == (0, {"5": 1}), ran
+
+
+def test_a_case_is_asked_as_a_signed_in_user(
+    kefu: Kefu,
+    questions: Path,
+    shop: ToolShop,
+    upstream: ScriptedUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The shop checks the token that the service signs for it."""
+    table = (
+        f'[tools.my_orders]\nurl = "{shop.url}/customers/{{customer_id}}/orders"\n'
+        'description = "All orders."\nuser = "required"\nbind = { customer_id = "user.sub" }\n'
+    )
+    questions.with_name("kefu.toml").write_text(table)
+    upstream.script("*", Choosing(rule("orders", "my_orders")))
+    questions.write_text(
+        "- {ask: My orders, user: ada, expect: {called: my_orders, contains: 89.00 EUR}}\n"
+        "- {name: nobody, ask: My orders, expect: {called: false}}\n"
+    )
+    monkeypatch.setenv("KEFU_IDENTITY_SECRETS", USER_SECRET)
+    ran = kefu("test", "questions.yaml", "--live-tools")
+    assert ran.code == 0, ran
+    questions.with_name("kefu.toml").unlink()
+    monkeypatch.delenv("KEFU_IDENTITY_SECRETS")
+    ran = kefu("test", "questions.yaml", "--only", "My")
+    assert ran.code == 2
+    assert "My orders: user: needs KEFU_IDENTITY_SECRETS" in ran.err
+
+
+WRONG = {
+    "- {ask: a, results: {order_statsu: x}}": "results: order_statsu is not a tool. Did you mean",
+    "- {ask: a, expect: {called: stock}}": "a: called: stock is not a tool. There are order_status",
+    "- {ask: a, expect: {not_called: stock}}": "a: not_called: stock is not a tool.",
+    "- {ask: a, approve: {cancel: yes}}": "a: approve: cancel is not a tool.",
+    "- {ask: a, results: {search_pages: x}}": "search_pages is Kefu's own tool, and runs in tests",
+    "- ask: a\n  expect:\n    caled: x": "questions.yaml: line 3: case 1, turn 1: expect: caled is",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_name_is_found_before_a_question_is_paid_for(
+    text: str, kefu: Kefu, questions: Path, upstream: ScriptedUpstream
+) -> None:
+    with questions.with_name("kefu.toml").open("a") as file:
+        file.write("[tools.search_pages]\n")
+    questions.write_text(text)
+    ran = kefu("test", "questions.yaml")
+    assert (ran.code, upstream.journal) == (2, [])
+    assert WRONG[text] in ran.err
