@@ -13,7 +13,7 @@ from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
-from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, Outcome, State
+from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, PageOutcome, State
 from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
@@ -49,7 +49,7 @@ class Options(NamedTuple):
 def learn(
     sources: Sequence[str],
     options: Options,
-    note: Callable[[Outcome], None],
+    note: Callable[[PageOutcome], None],
     encoded: Encoded | None = None,
 ) -> LearningReport:
     """Read the sources and write the file, unless too few pages were read.
@@ -59,7 +59,7 @@ def learn(
     """
     last = _last(options.output)
     known = {url: _state(one) for url, one in last.items()}
-    outcomes, bodies = dict[str, Outcome](), 0
+    outcomes, bodies = dict[str, PageOutcome](), 0
     for source in sources:
         if source.startswith(("http://", "https://")):
             found, read = asyncio.run(_crawl(source, known, options, note))
@@ -80,7 +80,7 @@ def learn(
 def _written(report: LearningReport, size: Size) -> LearningReport:
     without = frozenset(size.without_own)
     outcomes = [
-        Outcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
+        PageOutcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
         for one in report.outcomes
     ]
     return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
@@ -131,8 +131,8 @@ async def _crawl(
     start: str,
     known: Mapping[str, State],
     options: Options,
-    note: Callable[[Outcome], None],
-) -> tuple[list[Outcome], int]:
+    note: Callable[[PageOutcome], None],
+) -> tuple[list[PageOutcome], int]:
     fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
         outcomes = await Crawler(start, fetcher, ROBOTS_AGENT, known, note).run()
@@ -141,7 +141,7 @@ async def _crawl(
     return outcomes, fetcher.bodies
 
 
-async def _one(url: str, options: Options) -> Outcome:
+async def _one(url: str, options: Options) -> PageOutcome:
     fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
         return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
@@ -183,7 +183,7 @@ def _problems(report: LearningReport) -> list[PageProblem]:
     ]
 
 
-def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[Outcome]:
+def _files(root: Path, base: str, note: Callable[[PageOutcome], None]) -> Iterator[PageOutcome]:
     """The pages of a folder, or of one file. Raises OSError."""
     if not root.exists():
         raise FileNotFoundError(f"{root} does not exist")
@@ -193,7 +193,7 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
         for path in paths:
             url = _address(path.relative_to(folder), base)
             if root.is_dir() and _leaves(path, root):
-                outcome = Outcome(url, "skipped", "a link that leads out of the folder")
+                outcome = PageOutcome(url, "skipped", "a link that leads out of the folder")
             else:
                 outcome = _read(path, url, reader)
             note(outcome)
@@ -225,21 +225,23 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, reader: PageReader) -> Outcome:
+def _read(path: Path, url: str, reader: PageReader) -> PageOutcome:
     end = path.suffix.lower()
     if end not in READ:
-        return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
+        return PageOutcome(
+            url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read"
+        )
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            return Outcome(url, "skipped", f"larger than {MAX_FILE_BYTES >> 20} MB")
+            return PageOutcome(url, "skipped", f"larger than {MAX_FILE_BYTES >> 20} MB")
         data = path.read_bytes()
         read, remark = reader.page(data, end, url)
     except (Unreadable, OSError) as error:
-        return Outcome(url, "failed", str(error))
+        return PageOutcome(url, "failed", str(error))
     if not read.indexed:
-        return Outcome(url, "skipped", "asks not to be indexed (noindex)")
+        return PageOutcome(url, "skipped", "asks not to be indexed (noindex)")
     page = read.page
     if not any(block.text.strip() for block in page.blocks):
-        return Outcome(url, "skipped", "has no text")
+        return PageOutcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return Outcome(page.url, "learnt", remark, page=page, state={"digest": digest})
+    return PageOutcome(page.url, "learnt", remark, page=page, state={"digest": digest})

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kefu.bootstrap.learn import Options, Shown, hosts, learn, meaning, show
-from kefu.knowledge.learning import LearningReport, Outcome
+from kefu.knowledge.learning import LearningReport, PageOutcome
 from kefu.knowledge.pages import Block
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse, read_settings
@@ -23,7 +23,7 @@ class _Counts:
         self._counts = Counter[str]()
         self.progress = ProgressLine()
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: PageOutcome) -> None:
         self._counts[outcome.kind] += 1
         counts = ", ".join(f"{count} {kind}" for kind, count in self._counts.items())
         self.progress.show(f"{counts} · {one_line(outcome.url, 60)}")

@@ -24,7 +24,7 @@ class Learnt(NamedTuple):
     state: State
 
 
-class Outcome(NamedTuple):
+class PageOutcome(NamedTuple):
     """The outcome of one address."""
 
     url: str
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 
 class LearningReport(NamedTuple):
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[PageOutcome]
     before: int
     """Pages of the last run."""
     bodies: int

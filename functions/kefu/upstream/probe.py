@@ -17,7 +17,7 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 _MAX_BODY_BYTES: Final = 1024 * 1024
 
 
-class NoResponse(Exception):
+class Unanswered(Exception):
     """There was no HTTP response; the text is the cause."""
 
 
@@ -47,7 +47,7 @@ def ask(
     query: Mapping[str, str] | None = None,
     monotonic: Callable[[], float] = lambda: 0.0,
 ) -> ProbeResponse:
-    """Send a request, and read the response up to 1 MB. Raises NoResponse.
+    """Send a request, and read the response up to 1 MB. Raises Unanswered.
 
     `monotonic`: the clock for `arrivals` and `headers_after`.
     """
@@ -69,6 +69,6 @@ def ask(
                 response.status_code, headers, body, tuple(arrivals), headers_after
             )
     except httpx.TimeoutException:
-        raise NoResponse("it does not answer in time") from None
+        raise Unanswered("it does not answer in time") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise NoResponse(_ERRNO.sub("", str(error)) or type(error).__name__) from None
+        raise Unanswered(_ERRNO.sub("", str(error)) or type(error).__name__) from None

@@ -155,7 +155,7 @@ class ConversationRequest(PageRequest):
         return messages
 
 
-class Approval(StrictBody):
+class GivenApproval(StrictBody):
     id: ClientMessageId
     """The `id` of the card. It is also the `client_message_id` of the visitor's message."""
     approved: StrictBool
@@ -175,7 +175,7 @@ class ClickRequest(PageRequest):
     """A visitor's click on a card, which asks whether a tool may change something."""
 
     session_id: SessionName
-    approval: Approval
+    approval: GivenApproval
 
     def message(self) -> MessageRequest:
         """The message that the click is, without its text."""

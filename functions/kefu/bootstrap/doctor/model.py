@@ -16,7 +16,7 @@ from kefu.relay.redaction import Secrets
 from kefu.relay.time_limits import NORMAL
 from kefu.settings.endpoint import Endpoint
 from kefu.stores.referenced_keys import cause_of, secrets_in
-from kefu.upstream.probe import NoResponse, ProbeResponse, ask
+from kefu.upstream.probe import ProbeResponse, Unanswered, ask
 
 
 class CheckedProvider(NamedTuple):
@@ -64,7 +64,7 @@ def _asked(provider: CheckedProvider, key: str, question: bytes) -> ProbeRespons
             query=endpoint.query or None,
             monotonic=SystemClock().monotonic,
         )
-    except NoResponse as error:
+    except Unanswered as error:
         return Finding(
             f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
         )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.settings import ConfigurationError, load
-from kefu.upstream.probe import NoResponse, ProbeResponse, ask
+from kefu.upstream.probe import ProbeResponse, Unanswered, ask
 
 FOREIGN_ORIGIN: Final = "https://kefu-doctor.invalid"
 """An origin that no service has in its list."""
@@ -48,7 +48,7 @@ def _expected_origins() -> Sequence[str]:
 def _health(base: str) -> Iterator[Finding]:
     try:
         answer = ask("GET", f"{base}/health")
-    except NoResponse as error:
+    except Unanswered as error:
         yield Finding(f"{base} cannot be reached: {error}.", f"curl -v {base}/health")
         return
     if answer.status != 200 or "version" not in _object(answer):
@@ -146,7 +146,7 @@ def _stream(base: str) -> Iterator[Finding]:
     question = {"messages": [{"role": "user", "content": _QUESTION}]}
     try:
         answer = ask("POST", f"{base}/api/chat", json=question, monotonic=SystemClock().monotonic)
-    except NoResponse as reason:
+    except Unanswered as reason:
         yield Finding(
             f"A question got no answer: {reason}.", f"kefu chat --once --server {base} Hi"
         )
@@ -188,7 +188,7 @@ def _in_one_piece(arrivals: Sequence[float]) -> bool:
 def _ask(method: str, url: str, headers: Mapping[str, str] | None = None) -> ProbeResponse | None:
     try:
         return ask(method, url, headers=headers)
-    except NoResponse:
+    except Unanswered:
         return None
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.learning import Outcome, State
+from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
@@ -37,7 +37,7 @@ class Crawler:
         fetcher: Fetcher,
         agent: str,
         known: Mapping[str, State],
-        note: Callable[[Outcome], None],
+        note: Callable[[PageOutcome], None],
     ) -> None:
         """`known`: the last run's notes about the pages. `note` is called after each page."""
         self._start = rooted(start)
@@ -51,16 +51,16 @@ class Crawler:
         """The start page, which is read before the others."""
         self._queue = deque[str]()
         self._queued = set[str]()
-        self._outcomes = dict[str, Outcome]()
+        self._outcomes = dict[str, PageOutcome]()
         self._is_partial = False
         """Whether something that leads to pages could not be read."""
 
-    async def run(self) -> list[Outcome]:
+    async def run(self) -> list[PageOutcome]:
         """Read the site. A page that fails does not raise: its outcome has the reason."""
         with closing(self._reader):
             return await self._run()
 
-    async def _run(self) -> list[Outcome]:
+    async def _run(self) -> list[PageOutcome]:
         loop = asyncio.get_running_loop()
         until = loop.time() + MAX_CRAWL_SECONDS
         try:
@@ -78,10 +78,12 @@ class Crawler:
         for url in self._queue:
             limit = "no time was left" if is_late else f"more than {MAX_PAGES} pages"
             kept = is_late and url in self._known
-            self._add(Outcome(url, "kept" if kept else "skipped", limit, state=self._noted(url)))
+            self._add(
+                PageOutcome(url, "kept" if kept else "skipped", limit, state=self._noted(url))
+            )
         return list(self._outcomes.values())
 
-    async def one(self) -> Outcome:
+    async def one(self) -> PageOutcome:
         """Read only the start page."""
         with closing(self._reader):
             try:
@@ -161,7 +163,7 @@ class Crawler:
             return "leads to another site or folder"
         return self._robots.refusal(url) if self._robots else ""
 
-    async def _visit(self, url: str) -> Outcome:
+    async def _visit(self, url: str) -> PageOutcome:
         try:
             if url == self._start and self._first:
                 found, self._first = self._first, None
@@ -170,13 +172,13 @@ class Crawler:
             if found.url != url:
                 # The target may be in the queue as well. Whichever comes first is learnt.
                 if found.url in self._queued:
-                    return Outcome(url, "skipped", f"leads to {found.url}")
+                    return PageOutcome(url, "skipped", f"leads to {found.url}")
                 self._queued.add(found.url)
             if found.unchanged and found.url not in self._known:
                 raise Refused("304 Not Modified")
             if found.unchanged:
                 self._follow(found.url)
-                return Outcome(found.url, "unchanged", state=self._noted(found.url))
+                return PageOutcome(found.url, "unchanged", state=self._noted(found.url))
             return self._read(found)
         except Refused as error:
             self._is_partial |= is_passing(error)
@@ -193,7 +195,7 @@ class Crawler:
     def _noted(self, url: str) -> dict[str, str | int]:
         return {name: value for name, value in self._known.get(url, {}).items() if name != "gone"}
 
-    def _read(self, found: Fetched) -> Outcome:
+    def _read(self, found: Fetched) -> PageOutcome:
         """Read one page. Raises Refused."""
         end = ENDS.get(found.type)
         if end is None:
@@ -209,27 +211,27 @@ class Crawler:
         canonical = read.canonical.partition("#")[0]
         if canonical and canonical != found.url and self._in_scope(canonical):
             self._enqueue(canonical)
-            return Outcome(found.url, "skipped", f"is the same page as {canonical}")
+            return PageOutcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
             check_text(read)
         page, state = read.page, noted(read.page, found, read.links)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
-        return Outcome(page.url, "unchanged" if same else "learnt", remark, page, state)
+        return PageOutcome(page.url, "unchanged" if same else "learnt", remark, page, state)
 
-    def _missed(self, url: str, error: Refused) -> Outcome:
+    def _missed(self, url: str, error: Refused) -> PageOutcome:
         """The outcome for a known page that failed: its last text is used, unless it is gone."""
         known = self._known.get(url)
         if known is None or error.kind == "skipped":
-            return Outcome(url, error.kind, str(error))
+            return PageOutcome(url, error.kind, str(error))
         gone = int(known.get("gone", 0)) + (error.status in {404, 410})
         if gone > 1:
-            return Outcome(url, "failed", f"{error}, for the second time: forgotten")
+            return PageOutcome(url, "failed", f"{error}, for the second time: forgotten")
         self._follow(url)
         reason = f"{error}: its last text is kept"
-        return Outcome(
+        return PageOutcome(
             url, "kept", reason, state=self._noted(url) | ({"gone": gone} if gone else {})
         )
 
-    def _add(self, outcome: Outcome) -> None:
+    def _add(self, outcome: PageOutcome) -> None:
         self._outcomes[outcome.url] = outcome
         self._note(outcome)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import urljoin
 
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.learning import Outcome
+from kefu.knowledge.learning import PageOutcome
 from kefu.upstream.crawl.fetch import Fetched, Refused
 from kefu.upstream.reader import PageReader
 
@@ -52,12 +52,12 @@ async def read_robots(start: str, agent: str, get: Get, reader: PageReader) -> R
 
 async def read_sitemaps(
     start: str, robots: Robots, get: Get, reader: PageReader
-) -> tuple[list[str], list[Outcome]]:
+) -> tuple[list[str], list[PageOutcome]]:
     """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing
     robots.txt is no error.
     """
     waiting = list(robots.sitemaps) or [urljoin(start, "/sitemap.xml")]
-    seen, found, failed = set[str](), dict[str, None](), list[Outcome]()
+    seen, found, failed = set[str](), dict[str, None](), list[PageOutcome]()
     while waiting and len(seen) < MAX_SITEMAPS:
         address = waiting.pop(0)
         if address in seen:
@@ -67,10 +67,10 @@ async def read_sitemaps(
             is_index, addresses = reader.sitemap((await get(address)).body)
         except Refused as error:
             if error.status not in {404, 410}:
-                failed.append(Outcome(address, "failed", str(error)))
+                failed.append(PageOutcome(address, "failed", str(error)))
             continue
         except Unreadable as error:
-            failed.append(Outcome(address, "failed", str(error)))
+            failed.append(PageOutcome(address, "failed", str(error)))
             continue
         if is_index:
             waiting += addresses
