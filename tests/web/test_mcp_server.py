@@ -15,7 +15,7 @@ from kefu.knowledge.finding import MAX_PASSAGES
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText, page_id
 from kefu.stores.sqlite.knowledge.write import Run, write
-from kefu.tools.mcp import NEWEST
+from kefu.tools.mcp_wire import NEWEST
 from kefu.web.page_tools import MAX_PART
 from kefu.web.routes.mcp import MAX_BODY, PER_ADDRESS
 from tests.fakes import behaviours as b

@@ -13,8 +13,9 @@ from typing import Final
 from kefu.settings import ConfigurationError, Settings
 from kefu.settings.tool_approval import card_problems
 from kefu.settings.tools import McpToolTable, ToolTable
-from kefu.tools.mcp import Json, McpClient, McpFailed
+from kefu.tools.mcp import McpClient
 from kefu.tools.mcp_offer import LOCK_FILE, McpServer, McpWords, Offer, digest_of, offer_of
+from kefu.tools.mcp_wire import Json, McpFailed
 from kefu.tools.tool import Tool
 
 REFRESH_SECONDS: Final = 300.0
@@ -162,7 +163,8 @@ def _wrong(tool: Tool) -> str:
     if tool.effect == "read":
         return ""
     schema: Json = tool.parameters
-    properties = schema.get("properties", {})
+    given = schema.get("properties", {})
+    properties = {name: one if isinstance(one, dict) else {} for name, one in given.items()}
     required = schema.get("required") or ()
     table = ToolTable(
         url="https://server.invalid",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kefu.bootstrap.mcp_tools import McpSource, digests_of, lock_place, lock_text, read_lock
 from kefu.bootstrap.tool_trial import open_tools
 from kefu.settings import Settings
-from kefu.tools.mcp import Json
+from kefu.tools.mcp_wire import Json
 
 
 async def lock(settings: Settings, notice: Callable[[str], None]) -> int:

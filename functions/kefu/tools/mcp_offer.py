@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from kefu.tools.mcp import Json, McpClient, McpFailed
+from kefu.tools.mcp import McpClient
+from kefu.tools.mcp_wire import Json, McpFailed
 from kefu.tools.tool import Arguments, Effect, Outcome, Run, Texts, Tool, Visitor
 
 MAX_DEFINITION: Final = 8_000
@@ -77,7 +78,7 @@ def offer_of(
     listed: Sequence[Json], server: McpServer, locked: Mapping[str, str], client: McpClient
 ) -> Offer:
     """The tools to offer. `locked`: the digests of the tools that the owner has read, by name."""
-    by_name = {one.get("name"): one for one in reversed(listed)}
+    by_name = {str(one.get("name")): one for one in reversed(listed)}
     tools, refused = list[Tool](), list[str]()
     for name in server.allow:
         try:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from kefu import __version__
-from kefu.tools.mcp import NEWEST, OLDER, header_text
+from kefu.tools.mcp_wire import NEWEST, OLDER, header_text
 from kefu.web.json_response import compact
 from kefu.web.page_tools import DEFINITIONS, PageTools, WrongArguments
 

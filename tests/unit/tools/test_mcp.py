@@ -7,12 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kefu.bootstrap.mcp_tools import judged
 from kefu.errors import UpstreamUnavailable
-from kefu.tools.mcp import McpClient, McpFailed
+from kefu.tools.mcp import McpClient
 from kefu.tools.mcp_offer import McpServer, McpWords, Offer, digest_of, offer_of
+from kefu.tools.mcp_wire import McpFailed
 from kefu.tools.request import NoResponse, NotSent, ToolRequest, ToolResponse
-from kefu.tools.tool import Outcome, Tool, Visitor
+from kefu.tools.tool import Outcome, Tool, Visitor, definition
+
+WORDS = st.sampled_from(
+    ["type", "text", "resource", "uri", "order_id", "enum", "pattern", "readOnlyHint", "items"]
+)
 
 SCHEMA = {
     "type": "object",
@@ -311,6 +319,42 @@ async def test_a7_the_servers_word_on_wrong_arguments_goes_to_the_model_and_no_o
     assert "order_id: 5 digits" in (await run(tool)).text
     tool, _ = read_tool(lambda *_: reply(error={"code": -32000, "message": "at line 5"}))
     assert "line 5" not in (await run(tool)).text
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text("a天\ud83d\udc00", max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+async def test_a7_whatever_a_server_answers_is_an_outcome(result: object) -> None:
+    """Also halves of surrogate pairs, which no request to a model may contain."""
+    for wrapped in (result, {"content": result}, {"structuredContent": result}):
+        tool, _ = write_tool(lambda *_, sent=wrapped: reply(sent))
+        outcome = await run(tool)
+        outcome.text.encode()
+
+
+@given(JSON)
+async def test_a7_whatever_a_server_lists_is_offered_or_refused(given: object) -> None:
+    odd = {**GET_ORDER, "inputSchema": {"type": "object", "properties": given, "required": given}}
+    for listed in (given, [given], [{**GET_ORDER, "annotations": given, "title": given}], [odd]):
+        asked, _ = client(lambda *_, sent=listed: reply({"tools": sent}))
+        try:
+            tools = await asked.listed()
+        except McpFailed:
+            continue
+        locked = {str(one.get("name")): digest_of(one) for one in tools}
+        server = McpServer("shop", ["get_order"], {"get_order": McpWords("write", {}, {"": "Do?"})})
+        found = judged(offer_of(tools, server, locked, asked), server)
+        assert len(found.tools) + len(found.refused) == 1
+        json.dumps([definition(one) for one in found.tools], allow_nan=False).encode()
 
 
 def test_a1_only_allowed_tools_are_offered_with_the_servers_words() -> None:
