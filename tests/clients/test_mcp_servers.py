@@ -12,12 +12,16 @@ from typing import Any
 
 import pytest
 
-from kefu.bootstrap.mcp_tools import McpSource, McpSources, digests_of
+from kefu.bootstrap.mcp_tools import McpSource, McpSources, digests_of, lock_text
 from kefu.tools.mcp import McpClient
-from kefu.tools.mcp_offer import McpServer, McpWords
+from kefu.tools.mcp_offer import LOCK_FILE, McpServer, McpWords
 from kefu.tools.tool import Outcome, Tool, Visitor
 from kefu.upstream.tool_http import ToolHttp
 from tests.clients.conftest import PYTHON, ROOT
+from tests.fakes.asking import ask, get
+from tests.fakes.choosing import Choosing, rule
+from tests.fakes.service import Service
+from tests.fakes.upstream import ScriptedUpstream
 
 READS = ("get_order", "slow", "picture", "broken", "asks")
 ALL = (*READS, "cancel_order")
@@ -189,3 +193,38 @@ async def test_a1_a_server_that_is_down_is_asked_again_after_a_pause(send: ToolH
     assert notes == [note], "said once"
     assert sources.problems() == [note.removesuffix(" Its tools are missing until it answers.")]
     await sources.aclose()
+
+
+@contextlib.contextmanager
+def service(url: str, locked: Mapping[str, str]) -> Iterator[tuple[Service, ScriptedUpstream]]:
+    """A service with the tool `get_order` of the server, before a model that calls it."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", Choosing(rule(r"order (\d+)", "get_order", order_id=r"\1")))
+        chat = Service(upstream.base_url)
+        table = f'[tools.shop]\nmcp = "{url}"\nallow = ["get_order"]\n'
+        (chat.folder / "kefu.toml").write_text(table)
+        (chat.folder / LOCK_FILE).write_text(lock_text({"shop": locked}))
+        with chat:
+            yield chat, upstream
+
+
+async def test_a22_a_chat_looks_something_up_on_an_mcp_server(server: Shop, send: ToolHttp) -> None:
+    """Also the first chat of a process, which waits for the list of tools."""
+    locked = digests_of(await client(server, send).listed(), ["get_order"])
+    with service(server.url, locked) as (chat, _):
+        answer = await ask(chat.url, "Where is order 5?")
+        assert answer.text == 'The results: {"order_id": "5", "state": "sent", "total": "8 €"}'
+        ready = await get(chat.url, "/ready")
+        assert (ready.status_code, ready.json()) == (200, {"ready": True, "problems": []})
+
+
+async def test_a1_a_chat_is_answered_without_the_tools_of_a_server_that_is_down() -> None:
+    with service("http://127.0.0.1:1/mcp", {}) as (chat, upstream):
+        answer = await ask(chat.url, "Where is order 5?")
+        assert answer.text == "No tool: Where is order 5?"
+        assert "tools" not in (await upstream.asked("order 5")).body
+        ready = await get(chat.url, "/ready")
+        assert ready.status_code == 200, "the service answers chats"
+        (note,) = ready.json()["notes"]
+        assert note.startswith("The server of [tools.shop] cannot be reached")
+        assert "Its tools are missing until it answers." in chat.stderr
