@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ from tests.fakes.choosing import Choosing, rule
 from tests.fakes.service import Service
 from tests.fakes.tool_shop import USER_SECRET, ToolShop
 from tests.fakes.upstream import ScriptedUpstream
+from tests.unit.docs.pages import blocks
 
 ADMIN_TOKEN = "a-token-of-the-operator-for-these-tests"
 
@@ -225,6 +227,26 @@ def test_a_case_is_asked_as_a_signed_in_user(
     ran = kefu("test", "questions.yaml", "--only", "My")
     assert ran.code == 2
     assert "My orders: user: needs KEFU_IDENTITY_SECRETS" in ran.err
+
+
+def test_the_example_of_the_page_passes_and_is_reported_as_printed(
+    kefu: Kefu, folder: Path, upstream: ScriptedUpstream
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "testing-tools.md"
+    (tables,), (cases,), (report,) = (blocks(page, one) for one in ("toml", "yaml", "text"))
+    (folder / "kefu.toml").write_text(tables)
+    (folder / "questions.yaml").write_text(cases)
+    upstream.script(
+        "*",
+        Choosing(
+            rule(r"cancel my order (\d+)", "cancel_order", order_id=r"\1"),
+            rule(r"order (\d+)", "order_status", order_id=r"\1"),
+        ),
+    )
+    ran = kefu("test", "questions.yaml", "--steps")
+    assert ran.code == 0, ran
+    timed = re.compile(r"\d+\.\d s")
+    assert timed.sub("s", report) in timed.sub("s", ran.out)
 
 
 WRONG = {

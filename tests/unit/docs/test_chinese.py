@@ -28,7 +28,9 @@ PAIRS = [
     Pair("docs/widget-look.md", "docs/zh/widget-look.md"),
     Pair("docs/widget-security.md", "docs/zh/widget-security.md"),
     Pair("docs/login.md", "docs/zh/login.md"),
+    Pair("docs/tools.md", "docs/zh/tools.md"),
     Pair("docs/bot-check.md", "docs/zh/bot-check.md"),
+    Pair("docs/testing-tools.md", "docs/zh/testing-tools.md"),
     Pair("docs/errors.md", "docs/zh/errors.md", is_whole=False),
 ]
 LANGUAGES = ("sh", "toml", "yaml", "html", "php", "jsx", "js", "css", "python", "text")
