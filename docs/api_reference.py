@@ -30,7 +30,7 @@ those of a server. A body is JSON in UTF-8, of at most 64 KB. Fields that are no
 ## Asking a question
 
 `POST /api/chat` takes a whole conversation in `messages`, and then the service stores nothing; or one `message` of a
-[stored chat](sessions.md#sending-a-message), and then the service adds the history.
+[stored chat](sessions.md#sending-a-message), and then the service adds the history; or the `approval` of a card.
 
 ```sh
 curl -N http://127.0.0.1:8000/api/chat -H 'Content-Type: application/json' \\
@@ -47,6 +47,7 @@ The response has the type `text/event-stream`. Its parts:
 | `data: {"object":"chat.completion.chunk",…}` | a piece of the answer, in `choices[0].delta.content`, as in OpenAI's API; the last one has a `finish_reason` |
 | `data: {…"choices":[],"usage":{…}}` | the tokens, if `stream_options.include_usage` asks for them |
 | `data: {"object":"kefu.sources",…}` | the pages that the answer may cite, and those that it cited, if `sources` is `true`: [knowledge](knowledge.md) |
+| `data: {"object":"kefu.step",…}`, `data: {"object":"kefu.approval",…}` | the calls of [tools](tools.md#the-wire) and the card that waits for a click, if `steps` is `true` |
 | `data: {"error":{…}}` | the answer failed after it had begun; no `[DONE]` follows |
 | `data: [DONE]` | the answer is complete |
 | `: …` | a comment, which keeps the connection open; ignore it |
@@ -108,6 +109,9 @@ MEANINGS: Mapping[str, str] = {
     "max_tokens": "the longest answer, up to the service's own limit",
     "max_completion_tokens": "the same",
     "stream_options": '`{"include_usage": true}`',
+    "steps": "`true`: name the calls of [tools](tools.md#the-wire), and their cards",
+    "approval": "in place of `message`: the visitor's click on a [card](tools.md#the-wire), with its "
+    "`id` and `approved`",
     "sources": "`true`, `text` or `passages`: name the pages that the answer cites",
     "verification_token": "of the [bot check](bot-check.md), once",
     "verification_pass": "of an earlier answer, in place of the token",
@@ -164,6 +168,7 @@ def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         both = name in stored and name in whole
         form = "both" if both else "`message`" if name in stored else "`messages`"
         yield (f"`{name}`", form, MEANINGS[name])
+    yield ("`approval`", "`approval`", MEANINGS["approval"])
 
 
 def _headers() -> Iterator[tuple[str, ...]]:

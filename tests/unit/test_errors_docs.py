@@ -14,6 +14,7 @@ PAGE = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
 
 CLIENTS = ("agent", "cli", "evaluation", "terminal", "upstream")
 """Packages whose errors no visitor gets."""
+UNREAD = "A secret of the tool could not be read."
 BUSY = ("UpstreamUnavailable", "RateLimited", "BudgetExhausted", "StoreFull", "StoreFailed")
 
 
@@ -47,6 +48,8 @@ def test_every_503_and_429_says_when_to_try_again_or_that_waiting_does_not_help(
     }
     assert silent == {
         "functions/kefu/relay/failures.py: UpstreamUnavailable(UNAVAILABLE_MESSAGE)",
+        # Becomes the result of a call.
+        f"functions/kefu/bootstrap/tools.py: UpstreamUnavailable({UNREAD!r})",
         # The reason of a stream that has begun.
         "functions/kefu/web/sending.py: UpstreamUnavailable('The answer was cut off.')",
     }

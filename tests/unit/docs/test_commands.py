@@ -36,6 +36,18 @@ temperature = 0.2
 [server]
 store = "sqlite:///kefu.sqlite3"
 """
+OPENAPI = """
+openapi: "3.1.0"
+info: {title: Shop, version: "1"}
+servers: [{url: https://api.shop.example}]
+paths:
+  /orders/{id}:
+    get:
+      operationId: getOrder
+      summary: State of an order
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: The order}}
+"""
 QUESTIONS = "cases:\n  - ask: Hello\n    expect: {contains: Hello}\n"
 
 
@@ -155,6 +167,10 @@ def folder(tmp_path: Path, environment: dict[str, str], request: pytest.FixtureR
         ) as running:
             asked = asyncio.run(ask(running.url, {"message": "When are you open?"}))
             assert asked.complete
+    if "kefu tools" in text:
+        environment["PYTHONPATH"] = str(ROOT)
+        (tmp_path / "kefu.toml").write_text((ROOT / "sample/kefu.toml").read_text("utf-8"))
+        (tmp_path / "shop.yaml").write_text(OPENAPI)
     if "git " in text:
         run("git init --quiet", tmp_path, environment)
     if "/var/backups" in text:

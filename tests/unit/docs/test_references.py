@@ -88,8 +88,12 @@ def test_every_file_of_settings_on_a_page_is_accepted(
         (tmp_path / "kefu.toml").write_text(block)
         for name in re.findall(r"env:(\w+)", block):
             monkeypatch.setenv(name, "secret")
-        secrets = {"KEFU_BOT_CHECK_SECRET": "secret"} if "[bot_check]" in block else {}
-        load({**secrets, **({"KEFU_FALLBACK_API_KEYS": "key"} if "fallback" in block else {})})
+        needed = {
+            "[bot_check]": ("KEFU_BOT_CHECK_SECRET", "secret"),
+            "fallback": ("KEFU_FALLBACK_API_KEYS", "key"),
+            'user = "required"': ("KEFU_IDENTITY_SECRETS", "s" * 64),
+        }
+        load(dict(secret for sign, secret in needed.items() if sign in block))
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name_of)
