@@ -50,6 +50,7 @@ from kefu.web.session_chat import resumed
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder
+    from kefu.tools.toolbox import Toolbox
 
 
 @dataclass
@@ -72,7 +73,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        choices = [event["choices"][0]["delta"] for event in self.events if "choices" in event]
+        choices = [event["choices"][0]["delta"] for event in self.events if event.get("choices")]
         return "".join(delta.get("content", "") for delta in choices)
 
     @property
@@ -98,6 +99,7 @@ class Process:
         capacity: Capacity = UNLIMITED,
         allowance: Allowance | None = None,
         grounder: Grounder | None = None,
+        toolbox: Toolbox | None = None,
         on_unsaved: Callable[[str], None] = pytest.fail,
     ) -> None:
         """`hooks`: the names of the enabled hooks with their options, or a hook of the site."""
@@ -133,6 +135,7 @@ class Process:
                 configs,
                 Hooks(made, pytest.fail),
                 summaries,
+                toolbox=toolbox,
                 capacity=capacity,
             ),
             SessionTokens(["secret"], 86400),
@@ -211,6 +214,7 @@ class Process:
 def answer_to(record: Record, client_message_id: str | None) -> MadeAnswer:
     answer = MadeAnswer(record.request_id, record.started, "1.2.3.4")
     answer.client_message_id = client_message_id
+    answer.wants_steps = True
     return answer
 
 

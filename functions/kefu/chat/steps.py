@@ -116,7 +116,8 @@ class Steps:
                         yield batch
             except KefuError as error:
                 if not bench.write or self._has_text:
-                    raise self._told(error) from error
+                    self._tell_of_steps(error)
+                    raise
                 break
             calls = [] if bench.is_last else self._collected.tool_calls
             if not calls:
@@ -129,12 +130,11 @@ class Steps:
                 break
         yield self._ending()
 
-    def _told(self, error: KefuError) -> KefuError:
-        """The error with what was done before it."""
+    def _tell_of_steps(self, error: KefuError) -> None:
+        """Add to an error what was done before it."""
         done = [one.title for one in self._bench.uses if one.state == "done"]
-        if done and not error.message.endswith(")"):
+        if done:
             error.message = f"{error.message} (Done before: {', '.join(dict.fromkeys(done))}.)"
-        return error
 
     async def _model(self, question: Question) -> AsyncGenerator[list[Chunk]]:
         """Ask the model once; the chunks of its text."""
@@ -202,17 +202,18 @@ class Steps:
     def _ending(self) -> list[Chunk]:
         """The end of the answer; before it, what the model has not said: a card, an outcome."""
         answer, bench = self._answer, self._bench
+        ending = list[Chunk]()
         if not self._head:
             completion = answer.dialogues[-1].call.completion if answer.dialogues else None
             assert completion
             head = {"id": completion.id or f"chatcmpl-{answer.request_id}"}
             self._head = {**head, "object": "chat.completion.chunk", "created": completion.created}
             self._head = {**self._head, "model": completion.model}
-        ending = []
+            ending.append(self._chunk({"role": "assistant", "content": ""}))
         asked = next((one for one in bench.uses if one.state == "asked"), None)
         if not self._has_text and (use := asked or bench.write):
             text = as_answer(use.card) if asked else outcome_sentence(use.card, use.state)
-            ending.append(self._chunk({"role": "assistant", "content": text}))
+            ending.append(self._chunk({"content": text}))
         reason = answer.dialogues[-1].call.completion.finish_reason if answer.dialogues else None
         ends_early = asked or bench.write or reason in (None, "tool_calls", "function_call")
         ending.append(self._chunk({}, "stop" if ends_early and reason != "length" else reason))
