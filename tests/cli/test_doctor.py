@@ -206,6 +206,12 @@ FRONTS: dict[str, tuple[Callable[[OddFront], object], str]] = {
         ),
         "The store is nearly full",
     ),
+    "tools missing": (
+        lambda front: front.says.update(
+            {"/ready": (200, b'{"ready": true, "problems": [], "notes": ["shop is not there."]}')}
+        ),
+        "shop is not there.",
+    ),
     "headers removed": (
         lambda front: front.removed_headers.add("access-control-allow-origin"),
         "has no Access-Control-Allow-Origin",

@@ -32,6 +32,9 @@ KEYS: Final[Mapping[str, frozenset[str]]] = {
 }
 """The keys that each kind of tool may have."""
 
+MOST_OF_SERVER: Final = 10
+"""Tools of one MCP server: the model reads all of them in each request."""
+
 _A_KIND: Final = {
     "http": "a tool with a url",
     "mcp": "an MCP server: its tools describe themselves, and [tools.NAME.tools.TOOL] adds to it",
@@ -109,6 +112,8 @@ def _server(table: ToolTable) -> Iterator[Wrong]:
         yield "mcp", "must be a fixed address, without placeholders"
     if not table.allow:
         yield "allow", "is missing: name the tools of the server that the model may call"
+    if len(table.allow) > MOST_OF_SERVER:
+        yield "allow", f"names more than {MOST_OF_SERVER} tools: choose those that chats need"
     for name in table.allow:
         if not NAME.fullmatch(name):
             yield "allow", f"a model cannot call {name}: use letters, digits, _ and -"

@@ -280,6 +280,10 @@ MISTAKES = {
         '[tools.a]\nmcp = "https://a.example/"',
         "line 1: [tools.a] allow: is missing: name the tools of the server",
     ),
+    "a server with too many tools": (
+        f'[tools.a]\nmcp = "https://a.example/"\nallow = {[f"t{n}" for n in range(11)]}',
+        "line 3: [tools.a] allow: names more than 10 tools",
+    ),
     "a server's tool that is not allowed": (
         '[tools.a]\nmcp = "https://a.example/"\nallow = ["x"]\n[tools.a.tools.y]\ntitle = "Y"',
         "line 4: [tools.a] tools: y is not in allow",

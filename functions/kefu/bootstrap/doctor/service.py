@@ -77,6 +77,8 @@ def _ready(base: str) -> Iterator[Finding]:
             "note",
         )
         return
+    for note in cast(Sequence[str], _object(answer).get("notes", [])):
+        yield Finding(note, "kefu tools  # on the machine of the service")
     problems = cast(Sequence[Mapping[str, str]], _object(answer).get("problems", []))
     for problem in problems:
         yield Finding(
