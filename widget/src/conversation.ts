@@ -116,7 +116,7 @@ export class Conversation {
     this.#former = { ...turn };
     turn.first ??= turn.id;
     turn.id = this.#around.newId();
-    turn.events = undefined;
+    if (turn.events) turn.events = [];
     this.#restart(turn);
   }
 

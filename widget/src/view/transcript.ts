@@ -116,6 +116,7 @@ export class Transcript {
     this.#settle();
     this.#isFollowing = true;
     this.#wait(true);
+    this.used();
   }
 
   /** Adds text. `isFirst`: the text begins an answer and replaces the shown answer. */

@@ -250,6 +250,22 @@ test("another message instead of a click is a no (A10)", async () => {
   expect(it.service.received[1]?.body.message).toBe("What does it cost?");
 });
 
+test("a new answer takes the card away; if it is stopped before it begins, the card is back (A10)", async () => {
+  const silent = mine({ wait: 700 }, { send: chunk("Without a card.") + END });
+  const visit = await asked(asking(), silent, silent);
+  const again = visit.page.locator("kefu-chat .again");
+  await again.click();
+  await eventually(() => visit.approval.count(), 0);
+  await pause(600);
+  await visit.act.click();
+  await visit.yes.waitFor();
+  await again.click();
+  await eventually(() => visit.answers.last().innerText(), "Without a card.");
+  await visit.idle();
+  expect(await visit.approval.count()).toBe(0);
+  expect(await visit.steps.count()).toBe(0);
+});
+
 test("a double click sends once (A10)", async () => {
   const done = mine({ send: cancelling("output-available") + chunk("Done.") + END });
   const visit = await asked(asking(), done);

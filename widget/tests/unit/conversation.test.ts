@@ -160,7 +160,7 @@ test("the steps of all attempts are kept with the answer, and a new answer begin
   expect([turn.answer, turn.ending]).toEqual(["Here.", "whole"]);
   conversation.again();
   await watch.until((state) => state === "idle" && turn.answer === "Without.");
-  expect(turn.events).toBe(undefined);
+  expect(turn.events).toEqual([]);
 });
 
 test("a click is a message with the id of its card (A10)", async () => {
