@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -90,3 +92,18 @@ def test_the_limits_and_states_of_the_page_are_those_of_the_code() -> None:
     assert APPROVAL_SECONDS == 600  # 10 minutes
     rows = text.partition("| `state` | Meaning |")[2].partition("\n\n")[0]
     assert {line.split("`")[1] for line in rows.splitlines()[2:]} == set(STATES.values())
+
+
+def test_a17_the_questions_of_the_page_pass_without_a_shop(tmp_path: Path) -> None:
+    """Sample mode calls the tools of the page; nobody listens at their address."""
+    (tmp_path / "kefu.toml").write_text(blocks(PAGE, "toml")[1])
+    (tmp_path / "questions.yaml").write_text(blocks(PAGE, "yaml")[0])
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "kefu", "test", "questions.yaml"],
+        cwd=tmp_path,
+        env={"PATH": os.defpath, "HOME": str(tmp_path), "KEFU_IDENTITY_SECRETS": SECRET},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, "2 passed" in ran.stdout) == (0, True), ran.stdout + ran.stderr
