@@ -1,7 +1,14 @@
 /** The service's events about tools, and what becomes of a card (A9, A10, A14, A16). */
 
 import { expect, test } from "vitest";
-import { type Card, clickText, isYes, stateOf, usedOf } from "../../src/features/tools/events.ts";
+import {
+  type Card,
+  clickText,
+  isShown,
+  isYes,
+  stateOf,
+  usedOf,
+} from "../../src/features/tools/events.ts";
 import { runningText } from "../../src/features/tools/view.ts";
 import { merged, turnsOf } from "../../src/transport/merge.ts";
 import { AnswerDecoder } from "../../src/transport/sse.ts";
@@ -78,7 +85,14 @@ test("the step of a card is no step of its own, in whatever state (A14)", () => 
     const events = [one(state, { tool_call_id: "s0c1" }), { approval: CARD }];
     expect(usedOf(events).steps).toEqual([]);
   }
-  expect(usedOf([one("approval-requested")]).steps).toEqual([]);
+  for (const more of [
+    { state: "approval-requested" },
+    { state: "output-denied" },
+    { tool: "ask_person" },
+  ]) {
+    expect(usedOf([one("output-available", more)]).steps.map(isShown)).toEqual([false]);
+  }
+  expect(usedOf([one("output-available")]).steps.map(isShown)).toEqual([true]);
 });
 
 test("a step without a title has the name of its tool, made readable (A14)", () => {
@@ -151,6 +165,8 @@ const STATES: readonly (readonly [string, string, readonly Turn[]])[] = [
   ["a no", "declined", [click(NO, "open")]],
   ["a no that ended", "declined", [click(NO, "whole"), MESSAGE]],
   ["a no that did not get there", "unfinished", [click(NO, "unreachable")]],
+  ["a no that the service has stored", "declined", [click(NO, "whole", one("output-denied"))]],
+  ["a yes after a no of another tab", "declined", [click(YES, "whole", one("output-denied"))]],
   ["a no after a yes of another tab", "done", [click(NO, "whole", one("output-available"))]],
 ];
 

@@ -26,7 +26,7 @@ export interface Card {
 }
 
 export interface Used {
-  /** In the order of their first events, each with its last state. */
+  /** In the order of their first events, each with its last state. Without the call of the card. */
   readonly steps: readonly Step[];
   readonly card: Card | undefined;
   /** Whether the service has refused a click because its card is no longer valid. */
@@ -60,7 +60,13 @@ const OUTCOMES: Readonly<Record<string, CardState>> = {
   "output-available": "done",
   "output-error": "failed",
   "output-unsure": "unsure",
+  "output-denied": "declined",
 };
+
+/** Whether the visitor reads of a step beside the answer; cards and the form show the others. */
+export function isShown({ tool, state }: Step): boolean {
+  return tool !== ASK_PERSON && !["approval-requested", "output-denied"].includes(state);
+}
 
 export function usedOf(events: Turn["events"] = []): Used {
   const steps = new Map<string, Step>();
@@ -73,10 +79,7 @@ export function usedOf(events: Turn["events"] = []): Used {
     card = cardOf(own(event, "approval")) ?? card;
   }
   return {
-    // The card shows its call.
-    steps: [...steps.values()].filter(
-      ({ id, state }) => id !== card?.call && state !== "approval-requested",
-    ),
+    steps: [...steps.values()].filter(({ id }) => id !== card?.call),
     card,
     isGone: events.some((event) => own(event, "gone") === true),
   };

@@ -13,6 +13,7 @@ import {
   type Card,
   type CardState,
   clickText,
+  isShown,
   stateOf,
   type Used,
   usedOf,
@@ -56,7 +57,7 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
   const say = (text: string): void => queueMicrotask(() => speak(text));
 
   const drawSteps = (node: HTMLElement, { turn, list }: Shown, { steps }: Used): void => {
-    const named = steps.filter(({ tool }) => tool !== ASK_PERSON);
+    const named = steps.filter(isShown);
     const isOpen = turn.ending === "open";
     // The card of a click shows the state of its first step, so each step has its line.
     list.show(named, isOpen, !isOpen && named.length > 1 && !isClick(turn));
