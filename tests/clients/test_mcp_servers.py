@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kefu.bootstrap.mcp_tools import McpSource, McpSources, digests_of, lock_text
+from kefu.bootstrap.mcp_tools import McpEnds, McpSource, McpSources, digests_of, lock_text
 from kefu.tools.mcp import McpClient
 from kefu.tools.mcp_offer import LOCK_FILE, McpServer, McpWords
 from kefu.tools.tool import Outcome, Tool, Visitor
@@ -83,12 +83,15 @@ async def send() -> AsyncIterator[ToolHttp]:
     await sender.aclose()
 
 
+ENDS = McpEnds()
+
+
 async def headers() -> Mapping[str, str]:
     return {"X-Shop": "1"}
 
 
 def client(running: Shop, send: ToolHttp) -> McpClient:
-    return McpClient(running.url, headers, send)
+    return McpClient(running.url, headers, send, ENDS)
 
 
 async def source(
@@ -103,7 +106,7 @@ async def source(
 
 async def offered(running: Shop, send: ToolHttp) -> dict[str, Tool]:
     notes: list[str] = []
-    sources = McpSources([await source(running, send, notes, [0.0])])
+    sources = McpSources([await source(running, send, notes, [0.0])], ENDS)
     tools = {tool.name: tool for tool in await sources.tools()}
     assert notes == []
     await sources.aclose()
@@ -164,7 +167,7 @@ async def test_a22_a_tool_that_changes_after_the_lock_is_not_offered_any_more(
     notes, now = list[str](), [0.0]
     with shop("changing") as running:
         one = await source(running, send, notes, now)
-        sources = McpSources([one])
+        sources = McpSources([one], ENDS)
         assert {tool.name for tool in await sources.tools()} == {*ALL}
         running.change()
         now[0] += 301
@@ -181,7 +184,7 @@ async def test_a1_a_server_that_is_down_is_asked_again_after_a_pause(send: ToolH
     notes, now = list[str](), [0.0]
     with shop("newest") as running:
         one = await source(running, send, notes, now)
-    sources = McpSources([one])
+    sources = McpSources([one], ENDS)
     assert await sources.tools() == []
     (note,) = notes
     assert "The server of [tools.shop] cannot be reached" in note

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kefu.settings import ConfigurationError, Settings
 from kefu.settings.tool_approval import card_problems
@@ -29,6 +30,29 @@ READ_SECONDS: Final = 10.0
 
 Lock = Mapping[str, Mapping[str, str]]
 """The digests of tools: by the name of the server's table, and by the name of the tool."""
+
+
+class McpEnds:
+    """Runs the ends of sessions, for which nothing waits."""
+
+    def __init__(self) -> None:
+        self._tasks = set[asyncio.Task[None]]()
+
+    def __call__(self, end: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(self._run(end))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, end: Coroutine[Any, Any, None]) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READ_SECONDS):
+                await end
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
 
 class McpSource:
@@ -99,8 +123,9 @@ class McpSource:
 class McpSources:
     """The tools of all MCP servers of a site."""
 
-    def __init__(self, sources: Sequence[McpSource]) -> None:
+    def __init__(self, sources: Sequence[McpSource], ends: McpEnds) -> None:
         self.sources = sources
+        self._ends = ends
 
     async def tools(self) -> Sequence[Tool]:
         """The tools that are known. Raises nothing, and waits for `PATIENCE_SECONDS` at most."""
@@ -122,6 +147,7 @@ class McpSources:
     async def aclose(self) -> None:
         for one in self.sources:
             await one.aclose()
+        await self._ends.aclose()
 
 
 def server_of(name: str, table: ToolTable, host: str) -> McpServer:

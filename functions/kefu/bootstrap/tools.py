@@ -94,20 +94,29 @@ def mcp_sources(
     tables = {name: one for name, one in settings.tools.items() if one.kind == "mcp"}
     if not tables:
         return None
-    from kefu.bootstrap.mcp_tools import McpSource, McpSources, lock_place, read_lock, server_of
+    from kefu.bootstrap.mcp_tools import (
+        McpEnds,
+        McpSource,
+        McpSources,
+        lock_place,
+        read_lock,
+        server_of,
+    )
     from kefu.tools.mcp import McpClient
 
     parts, lock, sources = _Parts(settings, around), read_lock(lock_place(settings)), []
+    ends = McpEnds()
     for name, table in tables.items():
         host = urlsplit(table.mcp).netloc.lower()
-        client = McpClient(table.mcp, ToolHeaders(settings, name, around.secret).read, parts.send)
+        headers = ToolHeaders(settings, name, around.secret)
+        client = McpClient(table.mcp, headers.read, parts.send, ends)
         server = server_of(name, table, host)
         if table.user == "required":
             server = server._replace(sign=signer(host, around))
         locked = lock.get(name, {})
         sources.append(McpSource(server, client, locked, monotonic, around.notice))
-    found = McpSources(sources)
-    around.connections.append(found)
+    found = McpSources(sources, ends)
+    around.connections.insert(0, found)  # to end before the connections that it uses
     return found
 
 

@@ -7,9 +7,10 @@ handshake for each call. The client remembers which of the two a server needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from kefu import __version__
 from kefu.errors import UpstreamUnavailable
@@ -30,17 +31,31 @@ Headers = Callable[[], Awaitable[Mapping[str, str]]]
 """The owner's headers of a request, with the secrets in them. Raises UpstreamUnavailable for a
 secret that could not be read.
 """
-NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+Later = Callable[[Coroutine[Any, Any, None]], object]
 
 Session = Mapping[str, str] | None
 """The headers of a session, for servers of older revisions; else None."""
 
 
+class McpCall(NamedTuple):
+    """What a call needs beside the arguments."""
+
+    schema: Json = _NOTHING
+    """The tool's `inputSchema`."""
+    headers: Mapping[str, str] = _NOTHING
+    """Further headers."""
+    reads: bool = True
+
+
 class McpClient:
     """The client of one server."""
 
-    def __init__(self, url: str, headers: Headers, send: Send) -> None:
+    def __init__(self, url: str, headers: Headers, send: Send, later: Later) -> None:
+        """`later` runs the end of a session, for which no call waits."""
         self._url = url
+        self._later = later
         self._headers = headers
         self._send = send
         self._is_older = False
@@ -57,19 +72,20 @@ class McpClient:
         self._is_older = not known
         return tools
 
-    async def call(
-        self, name: str, arguments: Json, schema: Json, more_headers: Mapping[str, str]
-    ) -> Json:
-        """Call a tool with its `inputSchema`, and return the result. Raises McpFailed."""
-        session = await self._open(older=self._is_older)
-        headers = {
-            **more_headers,
-            **(_mirrored(name, arguments, schema) if session is None else {}),
-        }
+    async def call(self, name: str, arguments: Json, asked: McpCall) -> Json:
+        """Call a tool, and return its result. Raises McpFailed."""
+        try:
+            session = await self._open(older=self._is_older)
+        except McpFailed as failed:
+            raise failed.before_the_call() from None
+        headers = asked.headers
+        if session is None:
+            headers = {**headers, **_mirrored(name, arguments, asked.schema)}
         params = {"name": name, "arguments": dict(arguments)}
-        result = await self._ask("tools/call", params, session, headers)
-        await self._close(session)
-        return result
+        try:
+            return await self._ask("tools/call", params, session, headers, keep=asked.reads)
+        finally:
+            self._close(session)
 
     async def _pages(self, *, older: bool) -> list[Json]:
         session = await self._open(older=older)
@@ -80,7 +96,7 @@ class McpClient:
             tools += filter(_is_object, found if isinstance(found, list) else ())
             if not (isinstance(cursor, str) and cursor):
                 break
-        await self._close(session)
+        self._close(session)
         return tools
 
     async def _open(self, *, older: bool) -> Session:
@@ -98,41 +114,61 @@ class McpClient:
         await self._post("notifications/initialized", None, session)
         return session
 
-    async def _close(self, session: Session) -> None:
+    def _close(self, session: Session) -> None:
         """End the session of an older revision, so that the server need not keep it."""
-        if not session or "Mcp-Session-Id" not in session:
-            return
-        try:
+        if session and "Mcp-Session-Id" in session:
+            self._later(self._end(session))
+
+    async def _end(self, session: Mapping[str, str]) -> None:
+        # Without it, the server forgets the session by itself, later.
+        with suppress(NotSent, NoResponse, UpstreamUnavailable):
             headers = {**await self._headers(), **session}
             await self._send(ToolRequest("DELETE", self._url, headers))
-        except (NotSent, NoResponse, UpstreamUnavailable):
-            return  # the result is here; the server forgets the session by itself
 
     async def _ask(
-        self, method: str, params: Json, session: Session, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        method: str,
+        params: Json,
+        session: Session,
+        headers: Mapping[str, str] = _NOTHING,
+        *,
+        keep: bool = True,
     ) -> Json:
         if session is None:
             params = {**params, "_meta": _META}
             session = {"MCP-Protocol-Version": NEWEST, "Mcp-Method": method}
-        return result_of(await self._post(method, params, {**headers, **session}, id=2), 2)
+        headers = {**headers, **session}
+        return result_of(await self._post(method, params, headers, id=2, keep=keep), 2)
 
     async def _post(
-        self, method: str, params: Json | None, headers: Mapping[str, str], id: int | None = None
+        self,
+        method: str,
+        params: Json | None,
+        headers: Mapping[str, str],
+        id: int | None = None,
+        *,
+        keep: bool = True,
     ) -> ToolResponse:
-        """Send a request, or a notification without an id. Raises McpFailed."""
+        """Send a request, or a notification without an id. Raises McpFailed.
+
+        `keep`: whether it only reads; then it is sent again after a lost connection.
+        """
         given = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
         body = json.dumps({name: one for name, one in given.items() if one is not None})
         every = {"Accept": "application/json, text/event-stream"}
         try:
             every |= {"Content-Type": "application/json", **await self._headers(), **headers}
-            return await self._send(ToolRequest("POST", self._url, every, body.encode()))
+            request = ToolRequest("POST", self._url, every, body.encode(), keep)
+            if keep:
+                with suppress(NotSent, NoResponse):
+                    return await self._send(request)
+            return await self._send(request)
         except UpstreamUnavailable:
             raise McpFailed("needs a secret that could not be read", certain=True) from None
         except NotSent as error:
-            reason = f"cannot be reached: {error}"
-            raise McpFailed(reason, certain=True, may_repeat=True) from None
+            raise McpFailed(f"cannot be reached: {error}", certain=True) from None
         except NoResponse:
-            raise McpFailed("gave no response", certain=False, may_repeat=True) from None
+            raise McpFailed("gave no response", certain=False) from None
 
 
 def _is_object(value: object) -> bool:

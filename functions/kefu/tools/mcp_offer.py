@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from kefu.tools.mcp import McpClient
+from kefu.errors import UpstreamUnavailable
+from kefu.tools.mcp import McpCall, McpClient
 from kefu.tools.mcp_wire import Json, McpFailed
 from kefu.tools.tool import Arguments, Effect, Outcome, Run, Texts, Tool, Visitor
 
@@ -171,18 +172,18 @@ def _run(
     sign: Callable[[Visitor], Mapping[str, str]] | None,
 ) -> Run:
     async def run(arguments: Arguments, visitor: Visitor, key: str) -> Outcome:
-        headers = {**(sign(visitor) if sign else {}), **({"Idempotency-Key": key} if key else {})}
-        tries = 2 if effect == "read" else 1
-        while True:
-            tries -= 1
-            try:
-                return outcome_of(await client.call(name, arguments, schema, headers))
-            except McpFailed as failed:
-                if failed.may_repeat and tries:
-                    continue
-                unsure = effect == "write" and not failed.certain
-                text = f"{name} failed: the server {failed}."
-                return Outcome(text, "unsure" if unsure else "failed")
+        try:
+            signed = sign(visitor) if sign else {}
+        except UpstreamUnavailable as error:
+            return Outcome(error.message, "failed")
+        headers = {**signed, "Idempotency-Key": key} if key else signed
+        call = McpCall(schema, headers, effect == "read")
+        try:
+            return outcome_of(await client.call(name, arguments, call))
+        except McpFailed as failed:
+            unsure = effect == "write" and not failed.certain
+            text = f"{name} failed: the server {failed}."
+            return Outcome(text, "unsure" if unsure else "failed")
 
     return run
 

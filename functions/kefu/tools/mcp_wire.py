@@ -28,18 +28,18 @@ Json = Mapping[str, Any]
 class McpFailed(Exception):
     """The server gave no result. The message says why, without an address and without a secret."""
 
-    def __init__(
-        self, reason: str, *, certain: bool, refused: bool = False, may_repeat: bool = False
-    ) -> None:
+    def __init__(self, reason: str, *, certain: bool, refused: bool = False) -> None:
         """`certain`: whether a call was certainly not carried out.
 
         `refused`: whether another revision may be accepted.
-        `may_repeat`: whether the connection failed, so that another try may succeed.
         """
         super().__init__(reason)
         self.certain = certain
         self.refused = refused
-        self.may_repeat = may_repeat
+
+    def before_the_call(self) -> McpFailed:
+        """The same for a handshake, after which no tool was called."""
+        return McpFailed(str(self), certain=True)
 
 
 def header_value(text: str) -> str:

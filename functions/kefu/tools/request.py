@@ -14,6 +14,10 @@ class ToolRequest(NamedTuple):
     url: str
     headers: Mapping[str, str]
     body: bytes = b""
+    keep: bool = False
+    """Whether a kept connection may be used, as for each GET. Only for a request that may be sent
+    again: its peer may have closed the connection just before.
+    """
 
 
 class ToolResponse(NamedTuple):

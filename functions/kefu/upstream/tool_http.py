@@ -103,7 +103,7 @@ def _prepared(request: ToolRequest) -> tuple[_Service, httpx.Request]:
         made = httpx.Request(request.method, request.url, headers=headers, content=request.body)
     except (ValueError, KeyError, httpx.InvalidURL) as error:
         raise NotSent(f"the request is invalid ({type(error).__name__})") from error
-    keep = request.method in ("GET", "HEAD")
+    keep = request.keep or request.method in ("GET", "HEAD")
     return _Service(f"{parts.scheme}://{parts.netloc}/", port, keep), made
 
 

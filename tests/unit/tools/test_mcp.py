@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from kefu.bootstrap.mcp_tools import judged
 from kefu.errors import UpstreamUnavailable
-from kefu.tools.mcp import McpClient
+from kefu.tools.mcp import McpCall, McpClient
 from kefu.tools.mcp_offer import McpServer, McpWords, Offer, digest_of, offer_of
 from kefu.tools.mcp_wire import McpFailed
 from kefu.tools.request import NoResponse, NotSent, ToolRequest, ToolResponse
@@ -53,6 +54,10 @@ class Script:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.requests: list[ToolRequest] = []
+        self.ends: list[asyncio.Task[None]] = []
+
+    def later(self, end: Coroutine[Any, Any, None]) -> None:
+        self.ends.append(asyncio.create_task(end))
 
     async def __call__(self, request: ToolRequest) -> ToolResponse:
         self.requests.append(request)
@@ -69,7 +74,7 @@ def client(answer: Answer) -> tuple[McpClient, Script]:
     async def headers() -> Mapping[str, str]:
         return {"Authorization": "Bearer owner"}
 
-    return McpClient("https://shop.example/mcp", headers, script), script
+    return McpClient("https://shop.example/mcp", headers, script, script.later), script
 
 
 def newest(*tools: Mapping[str, Any], result: Mapping[str, Any] = TEXT) -> Answer:
@@ -155,9 +160,12 @@ async def test_a1_an_older_server_gets_a_handshake_for_each_call(status: int) ->
     asked, script = client(older(GET_ORDER, status=status))
     assert await asked.listed() == [GET_ORDER]
     handshake = ["initialize", "notifications/initialized"]
+    await asyncio.gather(*script.ends)
     assert script.methods == ["tools/list", *handshake, "tools/list", "DELETE"]
     script.requests.clear()
-    assert await asked.call("get_order", {}, SCHEMA, {}) == TEXT
+    assert await asked.call("get_order", {}, McpCall()) == TEXT
+    assert script.methods == [*handshake, "tools/call"], "no call waits for the end of its session"
+    await asyncio.gather(*script.ends)
     assert script.methods == [*handshake, "tools/call", "DELETE"], "the revision is remembered"
     assert script.requests[2].headers["MCP-Protocol-Version"] == "2025-06-18"
     assert "Mcp-Method" not in script.requests[2].headers
@@ -169,7 +177,7 @@ async def test_a1_a_server_that_became_newer_is_found_again() -> None:
     script.answer = newest(GET_ORDER)
     assert await asked.listed() == [GET_ORDER]
     script.requests.clear()
-    await asked.call("get_order", {}, SCHEMA, {})
+    await asked.call("get_order", {}, McpCall())
     assert script.methods == ["tools/call"]
 
 
@@ -223,7 +231,7 @@ async def test_a1_marked_arguments_are_repeated_in_headers() -> None:
     }
     asked, script = client(newest())
     schema = {"type": "object", "properties": properties}
-    await asked.call("天", {"region": " Bern", "fast": True}, schema, {})
+    await asked.call("天", {"region": " Bern", "fast": True}, McpCall(schema))
     headers = script.requests[0].headers
     assert headers["Mcp-Name"] == "=?base64?5aSp?="
     assert headers["Mcp-Param-Region"] == "=?base64?IEJlcm4=?="
@@ -302,6 +310,29 @@ async def test_a10_a_write_is_unsure_where_it_may_have_happened(answer: Answer, 
     assert len(script.requests) == 1, "a write is never repeated, and no redirect is followed"
     assert script.requests[0].headers["Idempotency-Key"] == "key-1"
     assert "shop.example" not in outcome.text
+
+
+@pytest.mark.parametrize("failure", [lost, lambda *_: ToolResponse(500, {}, b"")])
+async def test_a10_a_failed_handshake_leaves_no_doubt_about_a_write(failure: Answer) -> None:
+    """No tool was called."""
+    asked, script = client(older(CANCEL))
+    await asked.listed()
+    own = {"cancel_order": McpWords(approve={"": "Cancel it?"})}
+    (tool,) = offer([CANCEL], "cancel_order", of=asked, own=own).tools
+    script.answer = failure
+    script.requests.clear()
+    assert (await run(tool)).state == "failed"
+    assert "tools/call" not in script.methods
+    await asyncio.gather(*script.ends)
+
+
+async def test_a10_only_reads_use_a_kept_connection() -> None:
+    """Its peer may have closed it just before, and then it is not known what a write has done."""
+    read, reading = read_tool(newest())
+    write, writing = write_tool(newest())
+    await run(read)
+    await run(write)
+    assert [one.keep for one in (*reading.requests, *writing.requests)] == [True, False]
 
 
 @pytest.mark.parametrize("failure", [lost, not_sent])
@@ -462,7 +493,7 @@ async def test_a10_a_secret_that_is_not_there_fails_a_call_certainly() -> None:
         raise UpstreamUnavailable("a secret")
 
     script = Script(newest())
-    asked = McpClient("https://shop.example/mcp", headers, script)
+    asked = McpClient("https://shop.example/mcp", headers, script, script.later)
     own = {"cancel_order": McpWords(approve={"": "Cancel it?"})}
     (tool,) = offer([CANCEL], "cancel_order", of=asked, own=own).tools
     assert (await run(tool)).state == "failed"
