@@ -46,7 +46,7 @@ class Choosing:
         messages = body["messages"]
         last = messages[-1]
         if last["role"] == "tool":
-            results = []
+            results: list[str] = []
             for message in reversed(messages):
                 if message["role"] != "tool":
                     break

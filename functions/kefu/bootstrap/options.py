@@ -147,6 +147,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
         on_aws=settings.on_aws,
         openai_api=settings.serves_openai != "off",
         openai_tools=settings.serves_openai == "tools",
+        openai_server_tools=settings.serves_openai == "server",
         contact_link=settings.contact_link,
         demo=not settings.on_aws if settings.demo is None else settings.demo,
         overload_delay=constants.overload_delay,

@@ -68,12 +68,13 @@ class OpenaiSettings(Section):
         f"Keys of your own for the clients of `/v1`, of {MIN_LENGTH} characters or more, comma "
         "separated; each is sent as `Authorization: Bearer`. Unset: no key is needed.",
     )
-    openai_api: Literal["off", "on", "tools"] | None = setting(
+    openai_api: Literal["off", "on", "tools", "server"] | None = setting(
         None,
         "openai.api",
         "KEFU_OPENAI_API",
         "Serve `/v1` for OpenAI clients. `tools`: also pass tools, tool calls and their results "
-        "between them and the model. Unset: `on`, but `off` on AWS.",
+        "between them and the model. `server`: the model may use the tools of `[tools.NAME]` that "
+        "only read. Unset: `on`, but `off` on AWS.",
         examples=["on"],
     )
 

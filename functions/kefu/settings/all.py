@@ -240,7 +240,7 @@ class Settings(
         return usual if self.daily_tokens is None else self.daily_tokens
 
     @property
-    def serves_openai(self) -> Literal["off", "on", "tools"]:
+    def serves_openai(self) -> Literal["off", "on", "tools", "server"]:
         """The extent of the API `/v1`."""
         return self.openai_api or ("off" if self.on_aws else "on")
 

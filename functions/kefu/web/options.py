@@ -22,6 +22,8 @@ class WebOptions(NamedTuple):
     openai_api: bool = True
     openai_tools: bool = False
     """Whether `/v1` passes tools, tool calls and their results."""
+    openai_server_tools: bool = False
+    """Whether the model may use the service's tools for clients of `/v1`."""
     contact_link: str = ""
     """The address at which visitors reach a person; "": no link."""
     demo: bool = True

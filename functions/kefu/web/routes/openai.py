@@ -10,13 +10,14 @@ from starlette.types import ASGIApp
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
-from kefu.web.caller import answer_of
+from kefu.web.caller import answer_of, language_of
 from kefu.web.client_key import client_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.questions import Questions
 from kefu.web.running import ChatRuntime
 from kefu.web.sending import AnswerResponse, Respond
+from kefu.web.steps import offering
 
 if TYPE_CHECKING:
     from kefu.web.completion_schemas import ShownModels
@@ -28,8 +29,12 @@ def completions_stream(runtime: ChatRuntime, questions: Questions, keys: ClientK
         body = await questions.read_completion(request)
         answer, stream = answer_of(request, body, runtime.gateway), bool(body.stream)
         answer.client = client
+        toolbox, offer = runtime.services.toolbox, None
+        if toolbox and runtime.options.openai_server_tools:
+            offer = offering(runtime, toolbox, None, None, language_of(request))
         # Without a stream the chunks are collected, so their JSON is read.
-        conversation = Stateless(questions.question(body), reads_bodies=not stream)
+        question = questions.question(body)
+        conversation = Stateless(question, reads_bodies=not stream, offer=offer)
         events = make_answer(answer, conversation, runtime.services)
         return AnswerResponse(runtime, answer, events, stream, body.wants_usage)
 
