@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.cli.conftest import Kefu
-from tests.fakes.choosing import Choosing, rule
+from tests.fakes.behaviours import Exchange
+from tests.fakes.choosing import Choosing, calling, rule
 from tests.fakes.service import Service
 from tests.fakes.tool_shop import USER_SECRET, ToolShop
 from tests.fakes.upstream import ScriptedUpstream
@@ -199,6 +201,28 @@ def test_a_running_service_is_changed_with_live_tools_alone(
 
         ran = kefu(*asked, "--live-tools")
         assert (ran.code, shop.cancelled) == (0, {"5": 1}), ran
+
+
+def test_a_model_that_asks_without_end_is_answered_three_times(
+    kefu: Kefu, questions: Path, upstream: ScriptedUpstream
+) -> None:
+    numbers = count(1)
+
+    async def cancels(exchange: Exchange) -> None:
+        await calling(("cancel_order", {"order_id": str(next(numbers))}))(exchange)
+
+    upstream.script("*", cancels)
+    questions.write_text(
+        "- name: all\n"
+        "  ask: Cancel everything\n"
+        "  results: {order_status: {items: 2}, cancel_order: done}\n"
+        "  approve: true\n"
+    )
+    ran = kefu("test", "questions.yaml")
+    assert ran.code == 1
+    assert "approve: it showed card after card; the one after 3 answers has none" in ran.out
+    assert "card: Cancel order 3? 2 items (yes)" in ran.out
+    assert "card: Cancel order 4? 2 items (no answer)" in ran.out
 
 
 def test_a_case_is_asked_as_a_signed_in_user(
