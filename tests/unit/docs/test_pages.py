@@ -20,7 +20,6 @@ REFERENCES = {
     "docs/sessions.md",
     "docs/settings.md",
     "docs/tools.md",
-    "docs/zh/tools.md",
     "docs/widget.md",
 }
 """Pages in which readers look things up, so that they may be long."""
