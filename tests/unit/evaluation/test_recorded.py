@@ -40,8 +40,12 @@ def test_calls_are_the_same_by_name_and_arguments(one: Any, other: Any, same: bo
 def test_an_answer_with_a_card_is_what_the_model_wrote() -> None:
     """And not the text of the card, which is stored as the answer."""
     call = {
-        "message_id": 1, "request": "{}", "meta": {}, "error": None,
-        "prompt_tokens": None, "completion_tokens": None,
+        "message_id": 1,
+        "request": "{}",
+        "meta": {},
+        "error": None,
+        "prompt_tokens": None,
+        "completion_tokens": None,
     }
     made = {"response": {"choices": [{"message": {"content": "", "tool_calls": [CALLED]}}]}}
     chat = {

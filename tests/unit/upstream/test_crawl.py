@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kefu.knowledge.learning import Outcome, State
+from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl import crawl as crawl_module
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher
@@ -61,7 +61,7 @@ def sitemap(root: str, *addresses: str) -> Answer:
 
 
 class Result:
-    def __init__(self, site: Site, outcomes: list[Outcome], bodies: int) -> None:
+    def __init__(self, site: Site, outcomes: list[PageOutcome], bodies: int) -> None:
         self.outcomes = {one.url.removeprefix(site.url): one for one in outcomes}
         self.states: dict[str, State] = {one.url: one.state for one in outcomes if one.state}
         self.bodies = bodies

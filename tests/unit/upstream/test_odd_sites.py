@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kefu.bootstrap.learn import hosts
-from kefu.knowledge.learning import Outcome, State
+from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import MAX_PAGE_BYTES, Fetched, Fetcher, Refused
 from kefu.upstream.public_web import may_have_pages
@@ -53,7 +53,7 @@ def site() -> Iterator[Site]:
         yield running
 
 
-async def crawled(site: Site) -> dict[str, Outcome]:
+async def crawled(site: Site) -> dict[str, PageOutcome]:
     fetcher = Fetcher(AGENT, lambda _: True)
     try:
         found = await Crawler(f"{site.url}/", fetcher, AGENT, {}, lambda _: None).run()
