@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import urllib.request
@@ -18,9 +19,12 @@ from kefu.tools.mcp_offer import LOCK_FILE, McpServer, McpWords
 from kefu.tools.tool import Outcome, Tool, Visitor
 from kefu.upstream.tool_http import ToolHttp
 from tests.clients.conftest import PYTHON, ROOT
-from tests.fakes.asking import ask, get
+from tests.fakes.asking import get
+from tests.fakes.chatting import Visitor as Browser
 from tests.fakes.choosing import Choosing, rule
+from tests.fakes.recorded_tool import card_in
 from tests.fakes.service import Service
+from tests.fakes.stage import Stage, api_keys
 from tests.fakes.upstream import ScriptedUpstream
 
 READS = ("get_order", "slow", "picture", "broken", "asks")
@@ -198,36 +202,70 @@ async def test_a1_a_server_that_is_down_is_asked_again_after_a_pause(send: ToolH
     await sources.aclose()
 
 
+CONFIG = """
+[tools.shop]
+mcp = "{url}"
+allow = ["get_order", "cancel_order"]
+
+[tools.shop.tools.cancel_order]
+approve = "Cancel order {{order_id}}? {{total}}"
+preview = "get_order"
+"""
+
+
 @contextlib.contextmanager
-def service(url: str, locked: Mapping[str, str]) -> Iterator[tuple[Service, ScriptedUpstream]]:
-    """A service with the tool `get_order` of the server, before a model that calls it."""
+def chats(url: str, locked: Mapping[str, str]) -> Iterator[Stage]:
+    """A service with the tools of the server, before a model that calls them."""
     with ScriptedUpstream() as upstream:
-        upstream.script("*", Choosing(rule(r"order (\d+)", "get_order", order_id=r"\1")))
-        chat = Service(upstream.base_url)
-        table = f'[tools.shop]\nmcp = "{url}"\nallow = ["get_order"]\n'
-        (chat.folder / "kefu.toml").write_text(table)
+        looks = rule(r"[Ww]here is order (\d+)", "get_order", order_id=r"\1")
+        cancels = rule(r"[Cc]ancel (\d+)", "cancel_order", order_id=r"\1")
+        upstream.script("*", Choosing(looks, cancels))
+        chat = Service(upstream.base_url, api_keys(1))
+        (chat.folder / "kefu.toml").write_text(CONFIG.format(url=url))
         (chat.folder / LOCK_FILE).write_text(lock_text({"shop": locked}))
         with chat:
-            yield chat, upstream
+            yield Stage(upstream, chat, api_keys(1))
+
+
+async def locked_tools(server: Shop, send: ToolHttp) -> Mapping[str, str]:
+    return digests_of(await client(server, send).listed(), ALL)
 
 
 async def test_a22_a_chat_looks_something_up_on_an_mcp_server(server: Shop, send: ToolHttp) -> None:
     """Also the first chat of a process, which waits for the list of tools."""
-    locked = digests_of(await client(server, send).listed(), ["get_order"])
-    with service(server.url, locked) as (chat, _):
-        answer = await ask(chat.url, "Where is order 5?")
+    with chats(server.url, await locked_tools(server, send)) as stage:
+        answer = await stage.ask("Where is order 5?")
         assert answer.text == 'The results: {"order_id": "5", "state": "sent", "total": "8 €"}'
-        ready = await get(chat.url, "/ready")
+        ready = await get(stage.url, "/ready")
         assert (ready.status_code, ready.json()) == (200, {"ready": True, "problems": []})
 
 
+async def test_a10_a_write_on_an_mcp_server_waits_for_the_click_and_happens_once(
+    server: Shop, send: ToolHttp
+) -> None:
+    """The card has a value of the server's own read tool."""
+    with chats(server.url, await locked_tools(server, send)) as stage:
+        visitor = Browser(stage)
+        asked = await visitor.say("Cancel 7", steps=True)
+        card = card_in([json.loads(text) for _, text in asked.events if text != "[DONE]"])
+        assert card["text"] == "Cancel order \u20687\u2069? \u20688 €\u2069"
+        order = (await offered(server, send))["get_order"]
+        assert '"sent"' in (await run(order, order_id="7")).text
+        click = {"session_id": visitor.session_id, "approval": {"id": card["id"], "approved": True}}
+        first = await stage.ask(click, headers=visitor.headers)
+        again = await stage.ask(click, headers=visitor.headers)
+        assert "cancelled 1 times" in first.text
+        assert again.text == first.text
+        assert '"cancelled"' in (await run(order, order_id="7")).text
+
+
 async def test_a1_a_chat_is_answered_without_the_tools_of_a_server_that_is_down() -> None:
-    with service("http://127.0.0.1:1/mcp", {}) as (chat, upstream):
-        answer = await ask(chat.url, "Where is order 5?")
+    with chats("http://127.0.0.1:1/mcp", {}) as stage:
+        answer = await stage.ask("Where is order 5?")
         assert answer.text == "No tool: Where is order 5?"
-        assert "tools" not in (await upstream.asked("order 5")).body
-        ready = await get(chat.url, "/ready")
+        assert "tools" not in (await stage.upstream.asked("order 5")).body
+        ready = await get(stage.url, "/ready")
         assert ready.status_code == 200, "the service answers chats"
         (note,) = ready.json()["notes"]
         assert note.startswith("The server of [tools.shop] cannot be reached")
-        assert "Its tools are missing until it answers." in chat.stderr
+        assert "Its tools are missing until it answers." in stage.service.stderr
