@@ -23,6 +23,7 @@ MAX_ARGUMENTS = 4_000
 REPEATED_CALLS, TOO_OFTEN = 3, 5
 """Identical calls in an answer: from the third on none is run; after the fifth no tool is."""
 
+NOT_KNOWN = "It is not known whether this was carried out."
 _NOT_ASKED = "Not run. Ask for one change at a time: call this again after the visitor's answer."
 
 
@@ -281,17 +282,22 @@ class Workbench:
 
         It is saved before and after. Raises SessionBusy if another request has taken the turn.
         """
-        tool = self.tools.get(use.name)
         if use.state in ("done", "failed", "unsure"):
             return use
+        tool, was_sent = self.tools.get(use.name), use.state == "sending"
+        if was_sent and not (tool and tool.idempotent and not self._problem(tool, use)):
+            return self.note(use, Outcome(NOT_KNOWN, "unsure"), 0)
         if tool is None or self._problem(tool, use):
             return self.note(use, Outcome("The tool is not available any more.", "failed"), 0)
-        if use.state == "sending" and not tool.idempotent:
-            lost = Outcome("It is not known whether this was carried out.", "unsure")
-            return self.note(use, lost, 0)
-        use = self.update(use._replace(state="sending"))
-        await self._saved()
+        asked, use = use, self.update(use._replace(state="sending"))
+        try:
+            await self._saved()
+        except BaseException:
+            self.update(asked)  # it was not sent
+            raise
         use = await self.run(use)
+        if was_sent and use.state == "failed":  # the first try may have been carried out
+            use = self.update(use._replace(state="unsure", result=f"{use.result} {NOT_KNOWN}"))
         await self._saved()
         return use
 

@@ -1,4 +1,4 @@
-"""A9, A10: a click on a card is a message of the chat, and the call happens once, in virtual time."""
+"""A9, A10: a click on a card is a message of the chat whose call happens once, in virtual time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kefu.sessions.store.attendance import Attendance
-from kefu.sessions.store.model import LEASE, NewMessage
 from kefu.sessions.turn.tools import Click
 from kefu.tools.tool import Outcome
 from kefu.tools.use import Use, stored_uses
@@ -257,34 +256,6 @@ async def test_a10_a_stop_in_the_middle_of_a_write_is_unsure() -> None:
     assert "not certain" in again.text
 
 
-@pytest.mark.parametrize(("idempotent", "calls"), [(False, 0), (True, 1)])
-def test_a10_a_try_that_finds_sending_is_unsure_or_sends_with_the_same_key(
-    idempotent: bool, calls: int
-) -> None:
-    """As after kill -9 between the save and the result."""
-
-    @in_virtual_time
-    async def clicked() -> None:
-        cancel = write(idempotent=idempotent)
-        site = await Asked.with_card(answer("well"), tools=[cancel])
-        card = site.cards[0]
-        found = await site.store.session(site.store.chat)
-        assert found
-        asked = NewMessage(f"✓ {card['text']}", card["id"])
-        begun = await site.store.begin(found, asked, CLOCK.now())
-        steps = '[{"id":"s0c0","name":"cancel_order","arguments":"{\\"order_id\\": \\"5\\"}",'
-        steps += '"state":"sending","card":"Cancel order 5?","title":"Cancelling"}]'
-        ids = begun.message.session_id, begun.message.id
-        assert await site.store.renew(*ids, 0, CLOCK.now(), steps)
-        await asyncio.sleep(LEASE + 1)
-        await site.click()
-        assert len(cancel.calls) == calls
-        [use] = await site.uses()
-        assert use.state == ("done" if idempotent else "unsure")
-
-    clicked()
-
-
 @in_virtual_time
 async def test_a10_a_write_is_saved_before_it_is_sent_and_after() -> None:
     cancel = write(seconds=1)
@@ -307,6 +278,9 @@ async def test_a10_a_store_that_fails_before_the_write_means_no_write() -> None:
     given = await site.click()
     assert cancel.calls == []
     assert not given.complete
+    await asyncio.sleep(61)
+    again = await site.click()
+    assert (again.text, len(cancel.calls)) == ("It is cancelled.", 1)
 
 
 @in_virtual_time

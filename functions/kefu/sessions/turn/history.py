@@ -39,12 +39,20 @@ async def latest_exchanges(
     known: list[Exchange] = []
     for _ in range(MAX_READS if limit else 0):
         page = await store.messages(message.session_id, before=before, limit=2 * limit, now=now)
-        found[:0] = page
+        found[:0] = _with_outcomes(page)
         known = exchanges(found, message.id)
         if len(known) >= limit or len(page) < 2 * limit:
             break
         before = page[0].id
     return known[-limit:]
+
+
+def _with_outcomes(page: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
+    if not any(one.steps for one in page):
+        return page
+    from kefu.sessions.turn.tools import with_outcomes  # here, because few chats have calls
+
+    return with_outcomes(page)
 
 
 async def rated_turn(

@@ -14,9 +14,9 @@ from kefu.errors import ApprovalGone
 from kefu.messages import Message
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.store.ports import SessionStore
-from kefu.tools.card import NO, YES
-from kefu.tools.use import Use, asking_turn, stored_uses
-from kefu.tools.workbench import as_messages
+from kefu.tools.card import NO, YES, declined, outcome_sentence
+from kefu.tools.use import APPROVAL, Use, asking_turn, stored, stored_uses
+from kefu.tools.workbench import NOT_KNOWN, as_messages
 
 SEARCHED_MESSAGES = 40
 """Messages that are searched for a card."""
@@ -40,7 +40,8 @@ class Click(NamedTuple):
 async def asked_call(store: SessionStore, session: Session, click: Click, now: float) -> Use:
     """The call that waits for the click. Raises ApprovalGone if it does not wait any more.
 
-    A click that is repeated finds its call as long as the first click was in time.
+    A click that is repeated finds its call as long as the first click was in time. A click that was
+    lost before its call was sent does not count once the visitor has written another message.
     """
     if session.attendance.state == "person":
         raise ApprovalGone("A person answers this chat now, so nothing was changed.")
@@ -52,11 +53,48 @@ async def asked_call(store: SessionStore, session: Session, click: Click, now: f
         raise ApprovalGone("This question is not open any more. Please ask again.")
     questions = [one for one in page if one.role == "user" and one.id > turn]
     first = next((one for one in questions if one.client_message_id == click.id), None)
-    if any(one is not first and (not first or one.id < first.id) for one in questions):
+    counts = first if first and _may_be_sent(first) else None
+    if any(one is not first and (not counts or one.id < counts.id) for one in questions):
         raise ApprovalGone("You wrote another message since, so nothing was changed.")
     if use.expires < (first.created_at if first else now):
         raise ApprovalGone("This question has expired. Please ask again.")
     return use
+
+
+def _may_be_sent(click: StoredMessage) -> bool:
+    """Whether the call of this click was sent, or a request is at work that may send it."""
+    uses = stored_uses(click.steps)
+    return click.status in ("ok", "pending") or any(one.state != "asked" for one in uses)
+
+
+def with_outcomes(page: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """The messages, and for each click without an answer one that tells what is known of its call.
+
+    The process of such a click was killed, or is still at work. Without this, the model would hear
+    that nobody has approved the call, and could ask the visitor for it a second time.
+    """
+    found: list[StoredMessage] = []
+    for one in page:
+        is_click = one.role == "user" and (one.client_message_id or "").startswith(APPROVAL)
+        if is_click and one.status != "ok":
+            found += (one._replace(status="ok"), _outcome(one))
+        else:
+            found.append(one)
+    return found
+
+
+def _outcome(click: StoredMessage) -> StoredMessage:
+    card, uses = click.content[len(YES) :], list[Use]()
+    text = declined(card)
+    if click.content.startswith(YES) and _may_be_sent(click):
+        uses = [
+            one._replace(state="unsure", result=NOT_KNOWN) if one.state == "sending" else one
+            for one in stored_uses(click.steps)
+        ]
+        if (state := uses[0].state if uses else "unsure") != "failed":
+            text = outcome_sentence(card, state)
+    given = click._replace(id=click.id + 1, role="assistant", content=text, status="ok")
+    return given._replace(reply_to=click.id, client_message_id=None, steps=stored(uses))
 
 
 def with_calls(
