@@ -74,7 +74,7 @@ class Answer:
     @property
     def text(self) -> str:
         choices = [event["choices"][0]["delta"] for event in self.events if event.get("choices")]
-        return "".join(delta.get("content", "") for delta in choices)
+        return "".join(delta.get("content") or "" for delta in choices)
 
     @property
     def code(self) -> str:

@@ -41,7 +41,7 @@ class Use(NamedTuple):
     state: State = "running"
     result: str = ""
     ms: int = 0
-    """Milliseconds that the call took."""
+    """Milliseconds that the call, or the preview of its card, took; 0: nothing was sent."""
     title: str = ""
     """What the visitor reads about it."""
     card: str = ""
@@ -61,6 +61,11 @@ class Use(NamedTuple):
         except ValueError:
             arguments = self.arguments
         return hashlib.sha256(f"{self.name}\n{arguments}".encode()).hexdigest()[:32]
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the prompt may have words of a tool's service: a result, or an error's text."""
+        return self.state in ("done", "unsure") or self.ms > 0
 
     def approval_id(self, question_id: int) -> str:
         """The `client_message_id` of the click; `question_id` is that of the asking turn."""

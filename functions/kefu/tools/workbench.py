@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from math import ceil
 from typing import Literal, NamedTuple
 
 from kefu.errors import KefuError, SessionBusy
@@ -23,6 +25,9 @@ MAX_ARGUMENTS = 4_000
 REPEATED_CALLS, TOO_OFTEN = 3, 5
 """Identical calls in an answer: from the third on none is run; after the fifth no tool is."""
 
+NO_NAME = "unknown"
+"""Stands in place of a text that the model calls, but that can be no tool's name."""
+_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 NOT_KNOWN = "It is not known whether this was carried out."
 _NOT_ASKED = "Not run. Ask for one change at a time: call this again after the visitor's answer."
 
@@ -73,10 +78,10 @@ class Workbench:
         *,
         limits: Limits | None = None,
         question_id: int = 0,
-        earlier: Iterable[str] = (),
+        earlier: Iterable[Use] = (),
     ) -> None:
-        """`tools`: those that this visitor may use. `earlier`: the tools whose results the prompt
-        has from earlier turns. `question_id`: the id of the stored question.
+        """`tools`: those that this visitor may use. `earlier`: the calls of earlier turns in the
+        prompt. `question_id`: the id of the stored question.
         """
         self.tools = tools
         self.visitor = visitor
@@ -92,7 +97,7 @@ class Workbench:
         """Whether the model may call no tool any more."""
         self._said: dict[int, tuple[str, str]] = {}
         self._counts: Counter[str] = Counter()
-        self._earlier = set(earlier)
+        self._earlier = list(earlier)
         self._spent = 0.0
 
     @property
@@ -106,7 +111,7 @@ class Workbench:
     @property
     def links(self) -> Sequence[str]:
         """The addresses that the answer may link to because of its calls."""
-        names = {*self._earlier, *(one.name for one in self.uses)}
+        names = {one.name for one in (*self._earlier, *self.uses)}
         known = (self.tools.get(name) for name in names)
         return [link for tool in known if tool for link in tool.links]
 
@@ -149,8 +154,10 @@ class Workbench:
     def _judged(self, use: Use, number: int) -> Use:
         tool = self.tools.get(use.name)
         if tool is None:
-            names = ", ".join(self.tools)
-            return _refused(use, f"There is no tool {use.name[:64]!r}. There are: {names}.")
+            said, names = use.name[:64], ", ".join(self.tools)
+            if not _NAME.fullmatch(use.name):  # visitors see the name, providers refuse this one
+                use = use._replace(name=NO_NAME)
+            return _refused(use, f"There is no tool {said!r}. There are: {names}.")
         use = use._replace(title=in_language(tool.title, self.visitor.language) or tool.name)
         reason = self._reason(tool, use, number)
         if reason or not self._needs_click(tool):
@@ -189,31 +196,45 @@ class Workbench:
         if tool.effect == "write":
             return True
         return bool(tool.host) and any(
-            seen.host != tool.host and seen.name not in tool.after for seen in self._seen()
+            name not in tool.after and self._is_elsewhere(name, tool.host)
+            for name in self._told_by()
         )
 
-    def _seen(self) -> list[Tool]:
-        """The tools whose results are in the prompt, without Kefu's own."""
-        names = {one.name for one in self.uses if one.state in ("done", "unsure")} | self._earlier
-        known = (self.tools.get(name) for name in names)
-        return [one for one in known if one and not one.is_own]
+    def _told_by(self) -> set[str]:
+        """The tools whose services have words in the prompt: results, errors, values of cards."""
+        names = set[str]()
+        for use in (*self._earlier, *self.uses):
+            if use.was_sent:
+                names.add(use.name)
+            if (use.was_sent or use.card) and (tool := self.tools.get(use.name)):
+                names |= {tool.preview} - {""}
+        return names
+
+    def _is_elsewhere(self, name: str, host: str) -> bool:
+        """Whether a tool is at another host; so are tools that are not offered any more."""
+        tool = self.tools.get(name)
+        return tool is None or not (tool.is_own or tool.host == host)
 
     async def run(self, use: Use) -> Use:
         """Run a read, or a call that was approved; returns it with its result."""
+        key = self._key(use) if use.card else ""
+        return self.note(use, *await self._sent(self.tools[use.name], use, key))
+
+    async def _sent(self, tool: Tool, use: Use, key: str) -> tuple[Outcome, float]:
+        """Call a tool within all limits; the outcome and its seconds, 0 if nothing was sent."""
         seconds = self._seconds()
         if seconds <= 0:
-            return self.note(use, Outcome("Not run: there is no time left for tools.", "failed"), 0)
+            return Outcome("Not run: there is no time left for tools.", "failed"), 0
         if self.around.admit:
             try:
                 await self.around.admit()
             except KefuError as error:
-                return self.note(use, Outcome(f"Not run: {error.message}", "failed"), 0)
-        tool, started = self.tools[use.name], self.around.monotonic()
-        key = self._key(use) if use.card else ""
+                return Outcome(f"Not run: {error.message}", "failed"), 0
+        started = self.around.monotonic()
         outcome = await self._outcome(tool, use, key, seconds)
         spent = self.around.monotonic() - started
         self._spent += spent
-        return self.note(use, outcome, spent)
+        return outcome, spent
 
     async def _outcome(self, tool: Tool, use: Use, key: str, seconds: float) -> Outcome:
         lost: Literal["unsure", "failed"] = "unsure" if tool.effect == "write" else "failed"
@@ -228,7 +249,7 @@ class Workbench:
     def note(self, use: Use, outcome: Outcome, seconds: float) -> Use:
         """Note the result of a call; returns the call with it."""
         text = shortened(self.around.redact(outcome.text), self.limits.result)
-        return self.update(use._replace(state=outcome.state, result=text, ms=round(1000 * seconds)))
+        return self.update(use._replace(state=outcome.state, result=text, ms=ceil(1000 * seconds)))
 
     def update(self, use: Use) -> Use:
         """Replace the call with the same id."""
@@ -240,10 +261,10 @@ class Workbench:
         """Give a call that needs a click its card; without one it has the state `failed`."""
         tool, preview = self.tools[use.name], ""
         if tool.preview:
-            found = await self._previewed(tool, use)
+            found, spent = await self._previewed(tool, use)
             if found.state != "done":
-                return self.note(use, Outcome(f"Not asked: {found.text}", "failed"), 0)
-            preview = found.text
+                return self.note(use, Outcome(f"Not asked: {found.text}", "failed"), spent)
+            preview = self.around.redact(found.text)
         try:
             if self.around.admit_card:
                 await self.around.admit_card()
@@ -255,20 +276,18 @@ class Workbench:
         expires = int(self.around.now()) + APPROVAL_SECONDS
         return self.update(use._replace(card=card, expires=expires))
 
-    async def _previewed(self, tool: Tool, use: Use) -> Outcome:
-        """The result of the read tool that has the values of the card."""
+    async def _previewed(self, tool: Tool, use: Use) -> tuple[Outcome, float]:
+        """As `_sent`, for the read tool that has the values of the card."""
         read = self.tools.get(tool.preview)
         if read is None or self._needs_click(read):
-            return Outcome(f"{tool.preview} cannot be read now.", "failed")
+            return Outcome(f"{tool.preview} cannot be read now.", "failed"), 0
         given = self._arguments(tool, use)
         known = read.parameters.get("properties")
         names = known if isinstance(known, dict) else {}
         values = {name: value for name, value in given.items() if name in names}
         if found := problems(read.parameters, values):
-            return Outcome(found[0], "failed")
-        return await self._outcome(
-            read, use._replace(arguments=json.dumps(values)), "", self._seconds()
-        )
+            return Outcome(found[0], "failed"), 0
+        return await self._sent(read, use._replace(arguments=json.dumps(values)), "")
 
     async def ask_user(self, use: Use) -> Use:
         """Ask a user who waits for the answer, and carry out the call if the answer is yes."""

@@ -90,6 +90,8 @@ class KeptConversation:
         """The ids of stored messages, by `id` of their objects in `_loaded`."""
         self._with_calls: Mapping[int, StoredMessage] = {}
         """The answers with calls of tools, by `id` of their objects in `_loaded`."""
+        self._called: Sequence[StoredMessage] = ()
+        """The same, and those that are joined with a line of a person."""
         self._clicks: Collection[str] = ()
         """The `client_message_id`s of the history, if it has calls."""
         self._tools: Mapping[str, Tool] = {}
@@ -310,7 +312,7 @@ class KeptConversation:
         if not (self._tools or self._approved):
             return None
         from kefu.chat.steps import surroundings
-        from kefu.sessions.turn.tools import names_in
+        from kefu.sessions.turn.tools import calls_in
         from kefu.tools.workbench import Workbench
 
         deps, recorder, chat = self._deps, self._recorder, self._session.id
@@ -323,7 +325,7 @@ class KeptConversation:
                 admit_card=partial(admission.admit_card, chat),
             ),
             question_id=recorder.message.id,
-            earlier=names_in(self._with_calls.values()) if self._with_calls else (),
+            earlier=calls_in(self._called),
         )
         bench.approved = self._approved
         return bench
@@ -355,6 +357,7 @@ class KeptConversation:
         self._loaded = tuple(history)
         self._ids = {id(one): last.id for one, last in told}
         self._with_calls = {id(one): last for one, last in told if last.steps and last.reply_to}
+        self._called = [one for one in stored if one.steps and one.reply_to]
         self._clicks = {one.client_message_id or "" for one in stored} if self._with_calls else ()
         summarize = partial(self._deps.summaries.write, on_call=recorder.auxiliary_call)
         visit = self._visit._replace(history=history)

@@ -133,11 +133,6 @@ def _told(use: Use, question: int, clicks: Collection[str]) -> Use:
     return use._replace(result=_WAITS if was_clicked else _NOT_APPROVED)
 
 
-def names_in(answers: Iterable[StoredMessage]) -> set[str]:
-    """The tools whose results the answers have."""
-    return {
-        one.name
-        for answer in answers
-        for one in stored_uses(answer.steps)
-        if one.state in ("done", "unsure")
-    }
+def calls_in(answers: Iterable[StoredMessage]) -> list[Use]:
+    """The calls of the answers, from which later prompts have words of the tools' services."""
+    return [one for answer in answers for one in stored_uses(answer.steps)]
