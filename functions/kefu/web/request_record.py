@@ -57,8 +57,8 @@ class Record:
         if self.dialogue:
             fields |= self._of(self.dialogue)
         if self.answer and self.answer.uses:
-            steps, uses = len(self.answer.dialogues), self.answer.uses
-            fields |= {"steps": steps, "tools": [f"{one.name}:{one.state}" for one in uses]}
+            fields["steps"] = len(self.answer.dialogues)
+            fields["tools"] = [f"{one.name}:{one.state}" for one in self.answer.uses]
         return fields
 
     @property
