@@ -109,7 +109,8 @@ class Steps:
                 async for event in events:
                     yield event
         while True:
-            bench.is_last = bench.is_last or bench.step >= bench.limits.steps
+            is_late = bench.step >= bench.limits.steps or not bench.has_time
+            bench.is_last = bench.is_last or is_late
             try:
                 async with aclosing(self._model(question)) as batches:
                     async for batch in batches:

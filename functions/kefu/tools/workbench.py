@@ -109,6 +109,11 @@ class Workbench:
         return {**defined, "tool_choice": "none"} if self.is_last else defined
 
     @property
+    def has_time(self) -> bool:
+        """Whether a call could still be waited for."""
+        return self._seconds() > 0
+
+    @property
     def links(self) -> Sequence[str]:
         """The addresses that the answer may link to because of its calls."""
         names = {one.name for one in (*self._earlier, *self.uses)}
