@@ -1,7 +1,7 @@
 """Writes the text of the card that asks a visitor to approve a call.
 
 The text is the owner's template. Its values are the checked arguments, and fields of the result of
-a read tool; never words of the model.
+a read tool; never words of the model. Arguments without a place in it follow in brackets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ MAX_VALUE = 100
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+_MARKDOWN = re.compile(r"[\\`*_\]<>|~]|^[-+#]", re.MULTILINE)
+_IDENTIFIER = re.compile("[A-Za-z0-9_-]{1,64}")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 YES, NO = "✓ ", "✗ "
@@ -30,12 +31,24 @@ def card_text(tool: Tool, arguments: Arguments, preview: str, language: str) -> 
     Raises KeyError with the name of a placeholder that has no value.
     """
     template = in_language(tool.approve, language)
+    named = {path.partition(".")[0] for path in PLACEHOLDER.findall(template)}
+    others = [
+        f"{_name(name)}: {_shown(value)}"
+        for name, value in arguments.items()
+        if name not in named and name not in tool.bind
+    ]
     if not template:
-        values = ", ".join(f"{name}: {_shown(value)}" for name, value in arguments.items())
         title = in_language(tool.title, language) or tool.name
-        return f"{title}: {values}?" if values else f"{title}?"
+        return f"{title}: {', '.join(others)}?" if others else f"{title}?"
     known = {**_fields(preview), **arguments}
-    return PLACEHOLDER.sub(lambda found: _shown(_value(known, found[1])), template)
+    text = PLACEHOLDER.sub(lambda found: _shown(_value(known, found[1])), template)
+    # A visitor approves all that is sent, also where the owner's words have no place for it.
+    return f"{text} ({', '.join(others)})" if others else text
+
+
+def _name(name: str) -> str:
+    """A parameter's name. Some schemas leave names to the model, too."""
+    return name if _IDENTIFIER.fullmatch(name) else _shown(name)
 
 
 def _fields(preview: str) -> Mapping[str, object]:
@@ -67,8 +80,11 @@ def _shown(value: object) -> str:
 
 
 def as_answer(card: str) -> str:
-    """The card's text as Markdown that shows it unchanged, for clients that know no cards."""
-    return _MARKDOWN.sub(r"\\\1", card)
+    """The card's text as Markdown that shows it unchanged, for clients that know no cards.
+
+    No `(` or `[` gets a backslash, which would make it the start of a formula.
+    """
+    return _MARKDOWN.sub(r"\\\g<0>", card)
 
 
 def declined(card: str) -> str:

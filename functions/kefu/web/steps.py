@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from kefu.chat.state import ToolStep
@@ -78,9 +79,16 @@ def _card(use: Use, approval_id: str) -> ShownApproval:
 
 
 def add_steps(
-    shown: Sequence[dict[str, object]], page: Sequence[StoredMessage], now: float
+    shown: Sequence[dict[str, object]],
+    page: Sequence[StoredMessage],
+    now: float,
+    *,
+    has_person: bool,
 ) -> None:
-    """Add the calls and the cards to the shown answers. `page`: the stored messages."""
+    """Add the calls and the cards to the shown answers. `page`: the stored messages.
+
+    `has_person`: a person answers the chat, so no card can be clicked.
+    """
     if not any(one.steps for one in page):
         return
     from kefu.tools.use import stored_uses
@@ -93,7 +101,9 @@ def add_steps(
         uses = stored_uses(stored.steps)
         message["steps"] = [shown_step(one) for one in uses]
         if asked := next((one for one in uses if one.state == "asked"), None):
-            message["approval"] = _stored_card(asked, stored.id - 1, page, now)
+            message["approval"] = _stored_card(
+                asked, stored.id - 1, page, inf if has_person else now
+            )
 
 
 def _stored_card(
@@ -106,10 +116,10 @@ def _stored_card(
     click = next((one for one in later if one.client_message_id == card["id"]), None)
     if click:
         card["state"] = "approved" if click.content.startswith(YES) else "denied"
-    elif later:
-        card["state"] = "denied"
+    elif min([now, *(one.created_at for one in later)]) > use.expires:
+        card["state"] = "expired"
     else:
-        card["state"] = "requested" if now <= use.expires else "expired"
+        card["state"] = "denied" if later else "requested"
     return card
 
 

@@ -181,6 +181,7 @@ test("a card expires by itself, and the service's word counts (A10)", () => {
   expect(stateOf(card(), [], DUE, DUE - 1)).toBe("asked");
   expect(stateOf(card(), [], DUE, DUE)).toBe("expired");
   expect(stateOf(card("expired"), [], DUE, NOW)).toBe("expired");
+  expect(stateOf(card("expired"), [MESSAGE], DUE, NOW)).toBe("expired");
   expect(stateOf(card("denied"), [], DUE, NOW)).toBe("declined");
   expect(stateOf(card("approved"), [], DUE, NOW)).toBe("answered");
 });

@@ -130,7 +130,8 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(shown) if sources else {}
         if steps:
-            add_steps(shown, page, kept.sessions.deps.clock.now())
+            has_person = session.attendance.state == "person"
+            add_steps(shown, page, kept.sessions.deps.clock.now(), has_person=has_person)
         return cast(ShownMessages, {"messages": shown, "before": more, **links})
 
 

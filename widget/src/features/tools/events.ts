@@ -93,10 +93,11 @@ export function stateOf(
   now: number,
 ): CardState {
   const next = later.find(({ question }) => question);
-  if (next) return next.id === id ? clicked(next) : "declined";
+  if (next?.id === id) return clicked(next);
+  if (state === "expired") return state;
+  if (next || state === "denied") return "declined";
   if (state === "approved") return "answered";
-  if (state === "denied") return "declined";
-  return state === "expired" || now >= due ? "expired" : "asked";
+  return now >= due ? "expired" : "asked";
 }
 
 function clicked(turn: Turn): CardState {

@@ -90,12 +90,15 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
       if (one.question) answer?.after(one.question.view.node);
     }
     const { question } = one;
-    // Where the model has said nothing, the answer is the text of the card.
-    if (answer) answer.hidden = !!card && turn.answer.trim() === card.text.trim();
+    // Where the model has said nothing, the answer is the text of the card, as Markdown.
+    if (answer) answer.hidden = !!card && plain(turn.answer) === plain(card.text);
     if (!question) return;
     const turns = chat()?.turns() ?? [turn];
     const later = turns.slice(turns.indexOf(turn) + 1);
-    const state = stateOf(question.card, later, question.due, Date.now());
+    // A later message declines a card only in time.
+    const known =
+      question.state === "expired" ? { ...question.card, state: "expired" } : question.card;
+    const state = stateOf(known, later, question.due, Date.now());
     question.view.show(state, turn.ending !== "open" && !!chat());
     tell(question, state, one);
   };
@@ -163,6 +166,11 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
       if (step && step.state !== "output-error") offer(row, step.summary.slice(0, LONGEST_SUMMARY));
     },
   };
+}
+
+/** A text without the backslashes that Markdown may have before its characters. */
+function plain(text: string): string {
+  return text.replaceAll("\\", "").trim();
 }
 
 export type ToolsModule = { readonly default: typeof tools };
