@@ -249,7 +249,7 @@ def assert_true_cards(site: AttackedSite, answer: Answer) -> None:
 
 OWN_WORDS = (
     *("Cancel order {}? {} items, {}", "Looking into the warehouse: sku: {}?"),
-    *("Looking up your order: order_id: {}?", "Book a day? {} left"),
+    *("Looking up your order: order_id: {}?", "Book a day? {} left (day: {}, sku: {})"),
 )
 
 

@@ -63,8 +63,9 @@ def _in_path(name: str, arguments: Mapping[str, object]) -> str:
         raise Unfit(f"{name} is missing. Ask the visitor for it.")
     text = _text(name, value)
     # Many servers decode %2F before they split the path, so a quoted slash can lead elsewhere.
-    if text in (".", "..") or "/" in text or "\\" in text:
-        raise Unfit(f"{name} must not be a path: neither '.' nor '..', and without slashes.")
+    # And some cut a segment at its semicolon, so that `..;` is `..`.
+    if text in (".", "..") or any(one in text for one in "/\\;"):
+        raise Unfit(f"{name} must not be a path: neither '.' nor '..', and without / and ;.")
     return quote(text, safe="")
 
 

@@ -351,11 +351,24 @@ def as_messages(
 ) -> list[Message]:
     """The calls of one step and their results. `text` is what the model said before them."""
     ids = [one.call_id(question_id) for one in uses]
-    calls = [ToolCall(id, one.name, one.arguments) for id, one in zip(ids, uses, strict=True)]
+    calls = [ToolCall(id, one.name, _told(one)) for id, one in zip(ids, uses, strict=True)]
     results = [
         Message("tool", one.result, tool_call_id=id) for id, one in zip(ids, uses, strict=True)
     ]
     return [Message("assistant", text, tuple(calls), reasoning=reasoning), *results]
+
+
+def _told(use: Use) -> str:
+    """The arguments, in place of those that a provider may refuse with the whole request: `{}`."""
+    return use.arguments if isinstance(_parsed(use.arguments), dict) else "{}"
+
+
+def _parsed(arguments: str) -> object:
+    """None for arguments that are too long, or no JSON."""
+    try:
+        return json.loads(arguments) if len(arguments) <= MAX_ARGUMENTS else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _refused(use: Use, reason: str) -> Use:
