@@ -28,9 +28,14 @@ SITEMAP = gzip.compress(
 )
 
 
-def pdf(pages: Sequence[Sequence[str]]) -> bytes:
-    """A PDF with lines of text in Helvetica. In every other line, each word has its own place."""
-    objects = ["<< /Type /Catalog /Pages 2 0 R >>"]
+def pdf(pages: Sequence[Sequence[str]], outline: Sequence[tuple[str, int, int]] = ()) -> bytes:
+    """A PDF with lines of text in Helvetica. In every other line, each word has its own place.
+
+    `outline`: headings in order, each with its level from 1 and the number of its page from 0.
+    """
+    first = 4 + 2 * len(pages)
+    entries = f" /Outlines {first} 0 R" if outline else ""
+    objects = [f"<< /Type /Catalog /Pages 2 0 R{entries} >>"]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>")
     objects.append("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
@@ -45,6 +50,7 @@ def pdf(pages: Sequence[Sequence[str]]) -> bytes:
         )
         stream = f"BT /F1 11 Tf 14 TL 60 780 Td\n{shown}ET"
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    objects += _outline(outline, first) if outline else []
     out, places = "%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(out))
@@ -54,6 +60,31 @@ def pdf(pages: Sequence[Sequence[str]]) -> bytes:
     out += f"xref\n0 {size}\n0000000000 65535 f \n{table}"
     out += f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{out.index('xref')}\n%%EOF\n"
     return out.encode("ascii")
+
+
+def _outline(outline: Sequence[tuple[str, int, int]], first: int) -> Iterator[str]:
+    """The objects of an outline; the root has the number `first`, the headings follow it."""
+    above, below = [(first, 0)], dict[int, list[int]]()
+    parents = list[int]()
+    for number, (_, level, _) in enumerate(outline, first + 1):
+        while above[-1][1] >= level:
+            above.pop()
+        parents.append(above[-1][0])
+        below.setdefault(above[-1][0], []).append(number)
+        above.append((number, level))
+
+    def children(number: int) -> str:
+        inner = below.get(number)
+        return f"/First {inner[0]} 0 R /Last {inner[-1]} 0 R /Count {len(inner)}" if inner else ""
+
+    yield f"<< /Type /Outlines {children(first)} >>"
+    for number, ((name, _, page), parent) in enumerate(
+        zip(outline, parents, strict=True), first + 1
+    ):
+        later = [one for one in below[parent] if one > number]
+        next_one = f"/Next {later[0]} 0 R" if later else ""
+        place = f"/Dest [{4 + 2 * page} 0 R /Fit]"
+        yield f"<< /Title ({name}) /Parent {parent} 0 R {place} {next_one} {children(number)} >>"
 
 
 def word() -> bytes:

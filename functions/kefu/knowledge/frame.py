@@ -45,7 +45,8 @@ class _Frame(NamedTuple):
     main_stays: bool = False
 
     def has(self, block: Block) -> bool:
-        return _hash(block.text) in self.lines and (block.outside or not self.main_stays)
+        is_shared = _hash(block.text) in self.lines and not block.apart
+        return is_shared and (block.outside or not self.main_stays)
 
     def keeps(self, block: Block) -> bool:
         return self.has(block) and _hash(block.text) not in self.menu

@@ -19,6 +19,12 @@ class Block(NamedTuple):
     """Whether all words of the block are links within the site, as in a menu."""
     outside: bool = False
     """Whether the block is outside of the main part of its page, such as in a footer."""
+    head: str = ""
+    """The header row of the table that the block is a row of."""
+    apart: bool = False
+    """Whether a part of the page begins here that counts as a page of its own, such as a page of a
+    PDF or a row of a table of questions. The text is the title of the part, unless it is empty.
+    """
 
 
 class PageText(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from kefu.knowledge.pages import Block, PageText, Passage
 
@@ -16,7 +17,8 @@ SMALL_SECTION_BYTES = 160
 MAX_BLOCK_BYTES = 1800
 """Bytes of a block. A longer block is cut after a sentence, or after a word."""
 
-_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n")
+_LINE = re.compile(r"(?<=\n)")
+_SENTENCE = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？；])")
 
 
 class _Section:
@@ -24,11 +26,29 @@ class _Section:
         self.headings = headings
         self.anchor = anchor
         self.texts: list[str] = []
+        self.heads: list[str] = []
+        """The header row of each text; empty for a text that is no row of a table."""
         self.inside: list[str] = []
 
     @property
     def size(self) -> int:
         return sum(map(_size, self.texts))
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the section has only headings."""
+        return len(self.texts) == len(self.inside)
+
+
+def parts(page: PageText) -> Iterator[PageText]:
+    """The parts of a page that count as pages of their own; the page itself if it has none."""
+    starts = [at for at, block in enumerate(page.blocks) if block.apart]
+    ends = [*starts, len(page.blocks)]
+    if ends[0]:
+        yield page._replace(blocks=page.blocks[: ends[0]])
+    for start, end in pairwise(ends):
+        title = page.blocks[start].text or page.title
+        yield page._replace(title=title, blocks=page.blocks[start:end])
 
 
 def passages(page: PageText) -> list[Passage]:
@@ -49,14 +69,15 @@ def _size(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def _sections(blocks: Iterable[Block], title: str) -> Iterator[_Section]:
+def _sections(blocks: Sequence[Block], title: str) -> Iterator[_Section]:
     """The text below each heading. A heading that repeats the page's title is left out."""
     path: list[tuple[int, str]] = []
-    section = _Section((), "")
+    section = _Section((), blocks[0].anchor if blocks and blocks[0].apart else "")
     for block in blocks:
         if not block.level:
-            if block.text != title:
+            if block.text and block.text != title:
                 section.texts.append(block.text)
+                section.heads.append(block.head)
             continue
         yield section
         while path and path[-1][0] >= block.level:
@@ -68,30 +89,37 @@ def _sections(blocks: Iterable[Block], title: str) -> Iterator[_Section]:
 
 
 def _parts(section: _Section) -> Iterator[_Section]:
+    """The section in parts of a passage's size. Each part of a table has its header row."""
     part = _Section(section.headings, section.anchor)
-    for text in (piece for whole in section.texts for piece in _pieces(whole)):
-        if part.texts and part.size + _size(text) > LARGE_PASSAGE_BYTES:
-            yield part
-            part = _Section(section.headings, section.anchor)
-        part.texts.append(text)
+    for whole, head in zip(section.texts, section.heads, strict=True):
+        for text in _pieces(whole):
+            if part.texts and part.size + _size(text) > LARGE_PASSAGE_BYTES:
+                yield part
+                part = _Section(section.headings, section.anchor)
+                if head and _size(head) < SMALL_SECTION_BYTES:
+                    part.texts.append(head)
+            part.texts.append(text)
     if part.texts or section.headings:
         yield part
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces of at most `MAX_BLOCK_BYTES` bytes."""
+    """The text in pieces of at most `MAX_BLOCK_BYTES` bytes, cut after a line or a sentence."""
     if _size(text) <= MAX_BLOCK_BYTES:
         yield text
         return
-    piece = ""
-    for sentence in _END.split(text):
-        for words in _limited(sentence):
-            if piece and _size(piece) + _size(words) > LARGE_PASSAGE_BYTES:
-                yield piece
-                piece = ""
-            piece = f"{piece} {words}" if piece and piece.isascii() else piece + words
-    if piece:
-        yield piece
+    piece, size = "", 0
+    for line in _LINE.split(text):
+        for sentence in (line,) if _size(line) <= MAX_BLOCK_BYTES else _SENTENCE.split(line):
+            for words in _limited(sentence):
+                if piece and size + _size(words.strip()) > LARGE_PASSAGE_BYTES:
+                    yield piece.strip("\n").rstrip()
+                    piece, size = "", 0
+                size += _size(words.strip())
+                is_inside = piece or "\n" in text  # the indent of a line of code stays
+                piece += words if is_inside else words.lstrip(" ")
+    if piece.strip():
+        yield piece.strip("\n").rstrip()
 
 
 def _limited(text: str) -> Iterator[str]:
@@ -108,16 +136,16 @@ def _joined(parts: Iterable[_Section]) -> Iterator[_Section]:
     """Small neighbours become one passage; each keeps its own heading as a line of its text."""
     kept: _Section | None = None
     for part in parts:
-        if kept and kept.texts and _fits(kept.size, part.size):
+        if kept and kept.is_bare:
+            kept = _under(kept, part)
+        elif kept and _fits(kept.size, part.size):
             own = [text for text in part.headings if text not in kept.headings]
             kept.inside += own
             kept.texts += own + part.texts
-            continue
-        if kept and kept.texts:
-            yield kept
-            kept = part
         else:
-            kept = _under(kept, part) if kept else part
+            if kept:
+                yield kept
+            kept = part
     if kept and kept.texts:
         yield kept
 
@@ -126,9 +154,9 @@ def _fits(size: int, other: int) -> bool:
     return min(size, other) < SMALL_SECTION_BYTES and size + other <= LARGE_PASSAGE_BYTES
 
 
-def _under(empty: _Section, part: _Section) -> _Section:
-    """A section of only a heading; the next one is shown with it."""
-    own = [text for text in empty.headings if text not in part.headings]
+def _under(bare: _Section, part: _Section) -> _Section:
+    """A section of only headings; the next one is shown with it, and has its own anchor."""
+    own = [text for text in (*bare.inside, *bare.headings) if text not in part.headings]
     part.inside[:0] = own
     part.texts[:0] = own
     return part

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kefu.knowledge.frame import parted
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.passages import MAX_BLOCK_BYTES, passages
+from kefu.knowledge.passages import MAX_BLOCK_BYTES, parts, passages
 
 LONG = "A sentence that says something of use to a visitor. " * 6
 
@@ -44,6 +44,49 @@ def test_small_sections_are_joined_and_keep_their_headings() -> None:
 def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
     cut = passages(page(Block("Prices", 2), Block("Europe", 2, "eu"), Block(LONG)))
     assert [one.text for one in cut] == [f"Prices\n{LONG}"]
+
+
+def test_headings_without_text_do_not_keep_the_link_from_the_text_below_them() -> None:
+    """The passage's link leads to the heading above its text."""
+    blocks = [Block("A", 2, "a"), Block("B", 2, "b"), Block("C", 2, "c"), Block("Text.")]
+    (only,) = passages(page(*blocks))
+    assert (only.headings, only.anchor, only.text) == (("C",), "c", "A\nB\nText.")
+    assert only.inside == ("A", "B")
+
+
+def test_g35_each_passage_of_a_table_begins_with_its_header_row() -> None:
+    head = "Country | Standard | Express"
+    rows = [Block(f"Country {n} | {n} euros | {2 * n} euros", head=head) for n in range(200)]
+    cut = passages(page(Block("Prices", 2), Block(head), *rows))
+    assert len(cut) > 3
+    assert all(one.text.startswith(f"{head}\nCountry ") for one in cut)
+    assert [line for one in cut for line in one.text.split("\n")[1:]] == [row.text for row in rows]
+    assert all(len(one.text) <= MAX_BLOCK_BYTES for one in cut)
+
+
+def test_g35_code_keeps_its_lines() -> None:
+    lines = [f"    if x > {number}: y = {number}; z = f(y) ? 1 : 2" for number in range(200)]
+    cut = passages(page(Block("\n".join(["def f():", *lines]))))
+    assert len(cut) > 4
+    assert [line for one in cut for line in one.text.split("\n")] == ["def f():", *lines]
+
+
+def test_g35_a_part_of_a_page_is_cut_by_itself_and_may_have_its_own_title() -> None:
+    rows = [Block("Do you ship?", 2, apart=True), Block("Yes."), Block("Fees?", 2, apart=True)]
+    sheets = [Block("", anchor="page=1", apart=True), Block("One."), Block("Intro", 2, "page=1")]
+    whole = page(Block("First."), *rows, Block("None."), *sheets, title="FAQ")
+    found = [
+        (part.title, one.anchor, one.headings, one.text)
+        for part in parts(whole)
+        for one in passages(part)
+    ]
+    assert found == [
+        ("FAQ", "", (), "First."),
+        ("Do you ship?", "", (), "Yes."),
+        ("Fees?", "", (), "None."),
+        ("FAQ", "page=1", (), "One.\nIntro"),
+    ]
+    assert list(parts(page(Block("a"), Block("b")))) == [page(Block("a"), Block("b"))]
 
 
 def test_headings_without_text_are_above_the_passage_below_them() -> None:

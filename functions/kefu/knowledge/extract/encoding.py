@@ -56,6 +56,8 @@ class Decoded(NamedTuple):
     text: str
     remark: str = ""
     """A remark for the report: why the text may be wrong."""
+    codec: str = "utf-8"
+    """Python's name of the encoding."""
 
 
 def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded | None:
@@ -70,7 +72,7 @@ def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded
         if codec != "utf-8" and as_utf8 and _beyond_ascii(as_utf8) >= _CERTAIN_CHARS:
             return Decoded(as_utf8, f"is UTF-8, though it says {label}")
         if (text := _strictly(data, codec)) is not None:
-            return Decoded(text)
+            return Decoded(text, codec=codec)
         if found := _sound(data, codec):
             return found
     if as_utf8 is not None:
@@ -109,8 +111,9 @@ def _replaced(data: bytes, codec: str) -> Decoded:
     text = data.decode(codec, "replace")
     bad = text.count("\ufffd")
     if bad and _strictly(data, codec) is None:
-        return Decoded(text, f"{bad} characters are not {codec}, and are shown as \ufffd")
-    return Decoded(text)
+        remark = f"{bad} characters are not {codec}, and are shown as \ufffd"
+        return Decoded(text, remark, codec)
+    return Decoded(text, codec=codec)
 
 
 def _sound(data: bytes, codec: str) -> Decoded | None:
@@ -131,6 +134,6 @@ def _guessed(data: bytes) -> Decoded | None:
     found = chardet.detect(data, encoding_era=era, prefer_superset=True, compat_names=False)
     if (codec := found["encoding"]) is None:
         return None
-    text, damage = _replaced(data, codec)
+    text, damage, _ = _replaced(data, codec)
     guess = f"names no encoding that fits, and was read as {codec}"
-    return Decoded(text, f"{guess}; {damage}" if damage else guess)
+    return Decoded(text, f"{guess}; {damage}" if damage else guess, codec)

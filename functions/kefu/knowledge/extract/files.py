@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kefu.knowledge.extract.encoding import decoded
 from kefu.knowledge.extract.html import Html, read_html
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block, PageText
 
-MAX_FILE_BYTES = 5 << 20
-"""Bytes of a page or a file. Larger files are skipped, and named in the report."""
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+MAX_FILE_BYTES = 50 << 20
+"""Bytes of a file. Larger files are skipped, and named in the report."""
 
 LARGEST_TEXT = 50_000_000
 """Characters that a compressed file may unpack to."""
@@ -29,6 +34,7 @@ def _text(text: str, url: str) -> PageText:
 
 
 def _pdf(data: bytes, url: str) -> PageText:
+    """Each page of a PDF is a part with the headings of the PDF's outline."""
     import pypdfium2
 
     try:
@@ -37,15 +43,36 @@ def _pdf(data: bytes, url: str) -> PageText:
         raise Unreadable(f"not a readable PDF: {error}") from None
     try:
         title = document.get_metadata_value("Title").strip()
-        blocks = list[Block]()
+        outline, path, blocks = _outline(document), list[Block](), list[Block]()
         for number in range(len(document)):
-            sheet = document[number].get_textpage()
-            blocks += [Block(text) for text in _paragraphs(sheet.get_text_bounded())]
+            anchor = f"page={number + 1}"
+            headings = path = _path(path, outline[number], anchor)
+            sheet = document[number]
+            text = sheet.get_textpage().get_text_bounded()
+            sheet.close()
+            if lines := [Block(one) for one in _paragraphs(text)]:
+                blocks += [Block("", 0, anchor, apart=True), *headings, *lines]
     finally:
         document.close()
     if not blocks:
         raise Unreadable("a PDF without text, such as a scan")
     return PageText(url, title or _name(url), blocks)
+
+
+def _outline(document: PdfDocument) -> Mapping[int, list[Block]]:
+    """The headings of the outline by the number of their page, from 0."""
+    found = defaultdict[int, list[Block]](list)
+    for entry in document.get_toc(max_depth=5):
+        place, name = entry.get_dest(), " ".join(entry.get_title().split())
+        if place is not None and (at := place.get_index()) is not None and name:
+            found[at].append(Block(name, entry.level + 2))
+    return found
+
+
+def _path(before: Sequence[Block], new: Sequence[Block], anchor: str) -> list[Block]:
+    """The headings of a page, each below the one that it belongs to."""
+    top = min((one.level for one in new), default=7)
+    return [one._replace(anchor=anchor) for one in (*(b for b in before if b.level < top), *new)]
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -70,8 +97,13 @@ def _docx(data: bytes, url: str) -> PageText:
     blocks = list[Block]()
     for part in document.iter_inner_content():
         if isinstance(part, docx.table.Table):
-            rows = (" | ".join(cell.text.strip() for cell in row.cells) for row in part.rows)
-            blocks += [Block(row) for row in rows if row.strip(" |")]
+            rows = [" | ".join(cell.text.strip() for cell in row.cells) for row in part.rows]
+            head = rows[0] if len(rows) > 1 else ""
+            blocks += [
+                Block(row, head=head if at else "")
+                for at, row in enumerate(rows)
+                if row.strip(" |")
+            ]
         elif text := part.text.strip():
             name = (part.style.name if part.style else "") or ""
             level = int(name[8]) if name[:8] == "Heading " and name[8:].isdigit() else 0
@@ -95,7 +127,7 @@ def _csv(text: str, url: str) -> PageText:
     blocks = list[Block]()
     for row in rows:
         if (asked := row.get(question)) and (reply := row.get(answer)):
-            blocks += [Block(asked.strip(), 2), Block(reply.strip())]
+            blocks += [Block(asked.strip(), 2, apart=True), Block(reply.strip())]
     return PageText(url, _name(url), blocks)
 
 
@@ -122,9 +154,10 @@ def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Ht
     found = decoded(data, charset, is_html=end in _HTML)
     if found is None:
         raise Unreadable("is no text")
-    if end in _HTML:
-        return read_html(found.text, url), found.remark
-    return Html(_OF_TEXT[end](found.text, url)), found.remark
+    read = read_html(found.text, url) if end in _HTML else Html(_OF_TEXT[end](found.text, url))
+    if found.codec != "utf-8":
+        read = read._replace(notes=(f"read as {found.codec}", *read.notes))
+    return read, found.remark
 
 
 def _name(url: str) -> str:

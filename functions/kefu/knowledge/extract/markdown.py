@@ -13,7 +13,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*(?:\{#([\w-]+)\})?[ \t]*\Z")
 _RULE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*\Z")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_MDX = re.compile(r"(?:import|export)\s.*")
+_MDX = re.compile(r"(?:import|export)\s.*|:::+[ \t]*(?:\w+[ \t]*)?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _IMAGE = re.compile(r"!\[([^\]]{0,500})\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK = re.compile(r"\[([^\]]{1,500})\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]{0,500}\])")
@@ -46,8 +46,10 @@ def _without_comments(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[Block]:
-    paragraph, fence = list[str](), ""
+    paragraph, fence, table = list[str](), "", _Table()
     for line in (*text.splitlines(), ""):
+        is_row = line.lstrip().startswith("|")
+        table = table if is_row else _Table()
         if fence:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
@@ -64,14 +66,31 @@ def _blocks(text: str) -> Iterator[Block]:
         elif _RULE.match(line) and paragraph and not _ITEM.match(paragraph[0]):
             yield _heading(1 if "=" in line else 2, " ".join(paragraph), None)
             paragraph.clear()
-        elif _ITEM.match(line) or line.lstrip().startswith("|"):
+        elif is_row:
             yield from _flush(paragraph, " ")
-            paragraph += [] if _TABLE_RULE.fullmatch(line) else [_line(line)]
+            yield from table.rows(line)
+        elif _ITEM.match(line):
+            yield from _flush(paragraph, " ")
+            paragraph.append(_line(line))
         elif line.strip() and not _MDX.fullmatch(line) and not _REFERENCE.fullmatch(line):
             paragraph.append(_line(line))
         else:
             yield from _flush(paragraph, " ")
     yield from _flush(paragraph, "\n")
+
+
+class _Table:
+    """The row above the rule is the header row of those below it."""
+
+    def __init__(self) -> None:
+        self._last = self._head = ""
+
+    def rows(self, line: str) -> list[Block]:
+        if _TABLE_RULE.fullmatch(line):
+            self._head = self._last
+            return []
+        self._last = _line(line)
+        return [Block(self._last, head=self._head)] if self._last.strip(" |") else []
 
 
 def _heading(level: int, text: str, anchor: str | None) -> Block:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _NEVER = (
     "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
-    " [role=navigation], [role=search], [role=dialog], [role=alertdialog], [role=doc-toc], .toc,"
-    " #toc, .sr-only, .visually-hidden, form label, form legend, form textarea"
+    " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
+    " .visually-hidden, .navheader, .navfooter, form label, form legend, form textarea"
 )
+_CONTENTS = "[role=doc-toc], .toc, #toc"
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
@@ -24,6 +26,13 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary"})
 _NO_BANNER = _HEADINGS | {"html", "body", "main", "article", "section", "li"}
 _ARTICLE = re.compile(r"product|categor|item|recipe|post|tag")
+_OF_TEXT = frozenset({"noscript", "dialog", "alertdialog", "label", "legend", "template"})
+"""Parts that are left out and may have sentences, unlike menus and scripts."""
+_SHORTEST_NOTE = 12
+_LONGEST_NOTE = 60
+"""Characters of a part's text."""
+_SHORT_PAGE = 200
+"""Characters. A page with less text keeps its table of contents, which is its text."""
 _LONGEST_BANNER = 600
 """Maximum characters of a banner that is recognized only by its button."""
 
@@ -35,22 +44,62 @@ _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".joi
 _TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
 
 
-def remove_unseen(tree: LexborHTMLParser) -> None:
-    """A part that becomes visible on a click, such as an answer below its question, stays."""
+def remove_unseen(tree: LexborHTMLParser) -> list[str]:
+    """A part that becomes visible on a click, such as an answer below its question, stays.
+
+    Returns notes about parts with text: those that were left out, and those that only a click
+    shows.
+    """
     controls = tree.css(_CONTROLS)
-    questions = {node.mem_id for node in controls}
-    shown = {name for node in controls for name in _targets(node)}
-    for node in _inner_first(tree, _COOKIE):
-        if _is_banner(node):
-            node.decompose()
+    notes = [_note("kept, inside a form", node) for node in tree.css("form")]
+    notes += _remove_banners(tree)
+    notes += _remove_controls(tree, {node.mem_id for node in controls})
+    notes += _remove_hidden(tree, {name for node in controls for name in _targets(node)})
+    _remove_contents(tree)
+    return [note for note in notes if note]
+
+
+def _remove_banners(tree: LexborHTMLParser) -> Iterator[str]:
+    for node in filter(_is_banner, _inner_first(tree, _COOKIE)):
+        yield _note("left out, a banner", node)
+        node.decompose()
+
+
+def _remove_controls(tree: LexborHTMLParser, questions: set[int]) -> Iterator[str]:
     for node in _inner_first(tree, _NEVER):
+        if node.tag in _OF_TEXT or node.attributes.get("role") in _OF_TEXT:
+            yield _note("left out", node)
         node.decompose()
     for node in _inner_first(tree, "button"):
         if node.mem_id not in questions and not _is_inside(node, _HEADINGS):
             node.decompose()
+
+
+def _remove_hidden(tree: LexborHTMLParser, shown: set[str]) -> Iterator[str]:
     for node in _inner_first(tree, _HIDDEN):
-        if _is_hidden(node) and not _is_panel(node, shown):
+        if _is_panel(node, shown):
+            yield _note("kept, shown by a click", node)
+        elif _is_hidden(node):
+            yield _note("left out, hidden", node)
             node.decompose()
+
+
+def _remove_contents(tree: LexborHTMLParser) -> None:
+    contents = _inner_first(tree, _CONTENTS)
+    if tree.body and _length(tree.body) - sum(map(_length, contents)) > _SHORT_PAGE:
+        for node in contents:
+            node.decompose()
+
+
+def _note(kind: str, node: LexborNode) -> str:
+    """Empty for a part with little text, such as a button."""
+    text = " ".join(node.text(separator=" ").split())
+    shown = text if len(text) <= _LONGEST_NOTE else f"{text[:_LONGEST_NOTE]}…"
+    return f"{kind}: {shown}" if len(text) >= _SHORTEST_NOTE else ""
+
+
+def _length(node: LexborNode) -> int:
+    return len("".join(node.text().split()))
 
 
 def _inner_first(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kefu.knowledge.extract.files import Unreadable, read_file
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block
+from kefu.knowledge.passages import parts
 from tests.fakes.files import pdf, word
 from tests.fakes.growth import assert_linear
 
@@ -56,7 +57,7 @@ def test_markdown_keeps_its_headings_lists_tables_and_code() -> None:
         Block("- 3 days"),
         Block("- express: 1 day"),
         Block("From | To"),
-        Block("Oslo | Bergen"),
+        Block("Oslo | Bergen", head="From | To"),
         Block("# not a heading\n\nship --now"),
         Block("Underlined", 2, "underlined"),
     ]
@@ -74,7 +75,7 @@ def test_a_word_file_keeps_its_headings_and_tables() -> None:
 
 def test_a_table_of_questions_becomes_sections() -> None:
     page = read_file(b"Question,Answer\nDo you ship?,Yes.\nempty,\n", ".csv", "faq.csv")[0].page
-    assert page.blocks == [Block("Do you ship?", 2), Block("Yes.")]
+    assert page.blocks == [Block("Do you ship?", 2, apart=True), Block("Yes.")]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,9 @@ def test_the_columns_of_a_table_are_found_by_their_names(
     text: str, pairs: list[tuple[str, str]]
 ) -> None:
     page = read_file(text.encode(), ".csv", "https://example.com/help/faq.csv")[0].page
-    blocks = [block for asked, told in pairs for block in (Block(asked, 2), Block(told))]
+    blocks = [
+        block for asked, told in pairs for block in (Block(asked, 2, apart=True), Block(told))
+    ]
     assert (page.title, page.blocks) == ("faq.csv", blocks)
 
 
@@ -106,13 +109,38 @@ def test_a_text_has_a_block_for_each_paragraph() -> None:
 def test_five_lines_of_a_pdf_are_a_block() -> None:
     """A PDF has no paragraphs."""
     page = read_file(pdf([[f"line {n}" for n in range(7)], ["last"]]), ".pdf", "a.pdf")[0].page
-    first, second, third = (one.text.split("\n") for one in page.blocks)
-    assert (first, second, third) == (
-        [f"line {n}" for n in range(5)],
-        ["line 5", "line 6"],
-        ["last"],
-    )
+    assert page.blocks == [
+        Block("", anchor="page=1", apart=True),
+        Block("\n".join(f"line {n}" for n in range(5))),
+        Block("line 5\nline 6"),
+        Block("", anchor="page=2", apart=True),
+        Block("last"),
+    ]
     assert page.title == "a.pdf"
+
+
+def test_g35_a_page_of_a_pdf_has_the_headings_of_the_outline() -> None:
+    """A page without a heading of its own continues the section of the page before."""
+    sheets = [["Cover"], ["How to begin"], ["More on it"], ["Boots"], ["Socks"]]
+    outline = [("Begin", 1, 1), ("First steps", 2, 1), ("Products", 1, 3), ("Socks", 2, 4)]
+    page = read_file(pdf(sheets, outline), ".pdf", "a.pdf")[0].page
+    found = [(part.blocks[0].anchor, part.blocks[1:]) for part in parts(page)]
+    assert [(anchor, [one.text for one in blocks]) for anchor, blocks in found] == [
+        ("page=1", ["Cover"]),
+        ("page=2", ["Begin", "First steps", "How to begin"]),
+        ("page=3", ["Begin", "First steps", "More on it"]),
+        ("page=4", ["Products", "Boots"]),
+        ("page=5", ["Products", "Socks", "Socks"]),
+    ]
+    assert {one.anchor for anchor, blocks in found for one in blocks if one.level} == {
+        f"page={number}" for number in (2, 3, 4, 5)
+    }
+
+
+def test_g32_a_page_in_another_encoding_is_noted() -> None:
+    page = "<meta charset=gbk><p>退货政策：七天内可以无理由退货。".encode("gbk")
+    assert read_file(page, ".html", "a.html")[0].notes == ("read as gb18030",)
+    assert read_file("<p>退货".encode(), ".html", "a.html")[0].notes == ()
 
 
 def test_a_pdf_without_text_says_that_it_may_be_a_scan() -> None:

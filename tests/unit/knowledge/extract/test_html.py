@@ -34,7 +34,7 @@ def test_headings_lists_tables_and_code_keep_their_shape() -> None:
         Block("- Print the label"),
         Block("- Drop it off"),
         Block("Country | Cost"),
-        Block("Norway | 9 €"),
+        Block("Norway | 9 €", head="Country | Cost"),
         Block("curl\n  -X POST"),
     ]
 

@@ -135,6 +135,44 @@ def test_g13_a_page_inside_a_form_keeps_its_text() -> None:
     assert texts(body) == ["Help", "We open at nine.", "Ask at the counter."]
 
 
+def test_g32_parts_that_were_left_out_or_that_a_click_shows_are_noted() -> None:
+    body = """<form><p>We open at nine o'clock.</p><label>Your order number</label></form>
+<h3><button aria-expanded=false aria-controls=a>Can I cancel?</button></h3>
+<div id=a hidden>Within a day of the order.</div><div hidden>Only for our own staff</div>
+<div class=cookie-banner>We use cookies for nothing.</div><nav>Home and other places</nav>
+<noscript>Please switch on JavaScript.</noscript><p hidden>short</p>"""
+    assert sorted(read(body).notes) == [
+        "kept, inside a form: We open at nine o'clock. Your order number",
+        "kept, shown by a click: Within a day of the order.",
+        "left out, a banner: We use cookies for nothing.",
+        "left out, hidden: Only for our own staff",
+        "left out: Please switch on JavaScript.",
+        "left out: Your order number",
+    ]
+    long = read(f"<div hidden>{'word ' * 99}</div>").notes
+    assert long == ("left out, hidden: " + ("word " * 99)[:60] + "…",)
+
+
+def test_g13_a_table_of_contents_is_left_out_unless_it_is_the_page() -> None:
+    contents = "<div class=toc><dl><dt>1. Prices of parcels</dl></div>"
+    assert texts(f"<h1>Part I</h1>{contents}") == ["Part I", "1. Prices of parcels"]
+    assert texts(f"<h1>Part I</h1>{contents}<p>{'word ' * 99}")[1:] == [("word " * 99).strip()]
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0; url=/new", "https://shop.example/new"),
+        ("0;URL='https://b.example/x#y'", "https://b.example/x"),
+        ("5; new", "https://shop.example/new"),
+        ("60", ""),
+        ("0; url=javascript:x", ""),
+    ],
+)
+def test_a_page_that_sends_its_readers_on_names_the_address(content: str, target: str) -> None:
+    assert read("<p>Moved.", f'<meta http-equiv=Refresh content="{content}">').refresh == target
+
+
 def questions(*pairs: tuple[str, str]) -> str:
     entities = [
         {"@type": "Question", "name": name, "acceptedAnswer": {"@type": "Answer", "text": text}}

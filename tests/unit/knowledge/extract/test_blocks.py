@@ -1,0 +1,67 @@
+"""G13, G35: rows of tables, anchors and the main part of a page."""
+
+from __future__ import annotations
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from kefu.knowledge.extract.blocks import read_blocks
+from kefu.knowledge.pages import Block
+
+URL = "https://shop.example/a"
+
+
+def blocks(body: str) -> list[Block]:
+    return list(read_blocks(LexborHTMLParser(f"<body>{body}</body>"), URL))
+
+
+def test_g35_a_row_is_one_block_also_with_paragraphs_in_its_cells() -> None:
+    """So Sphinx and DocBook write tables."""
+    table = """<table><thead><tr><th><p>Country</p></th><th><p>Express</p></th></tr></thead>
+    <tbody><tr><td><p>Norway</p></td><td><div><p>9 €</p><p>one day</p></div></td></tr>
+    <tr><th>Sweden</th><td>8 €</td></tr></tbody></table><p>After."""
+    head = "Country | Express"
+    assert [(one.text, one.head) for one in blocks(table)] == [
+        (head, ""),
+        ("Norway | 9 € one day", head),
+        ("Sweden | 8 €", head),
+        ("After.", ""),
+    ]
+
+
+def test_g35_a_table_that_lays_out_a_page_keeps_its_headings_and_lists() -> None:
+    page = "<table><tr><td><h2 id=a>Hours</h2><p>Daily.</p><ul><li>Nine</ul><td>Side</table>"
+    assert [(one.text, one.level, one.anchor) for one in blocks(page)] == [
+        ("Hours", 2, "a"),
+        ("Daily.", 0, ""),
+        ("- Nine", 0, ""),
+        ("Side", 0, ""),
+    ]
+
+
+def test_g35_each_table_has_its_own_header_row() -> None:
+    first = "<table><tr><th>A<th>B<tr><td>1<td>2</table>"
+    assert [one.head for one in blocks(f"{first}<table><tr><td>3<td>4</table>")] == [
+        "",
+        "A | B",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("anchor", ["<h2 id=x>", "<a name=x></a><h2>", "<h2><a name=x></a>"])
+def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
+    assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
+
+
+@pytest.mark.parametrize(
+    ("body", "outside"),
+    [
+        ("<p>A</p><main><p>B</p></main>", [True, False]),
+        ("<p>A</p><article><p>B</p></article>", [True, False]),
+        ("<article><p>A</p></article><article><p>B</p></article>", [False, False]),
+        ("<header><p>A</p></header><p>B</p>", [True, False]),
+        ("<div role=complementary>A</div><div role=main>B</div>", [True, False]),
+    ],
+)
+def test_g13_the_main_part_is_named_or_what_is_not_a_frame(body: str, outside: list[bool]) -> None:
+    assert [one.outside for one in blocks(body)] == outside
