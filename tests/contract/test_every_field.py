@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kefu.sessions.store.answers import WrittenAnswer
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import (
@@ -39,6 +40,7 @@ RETURNED = (
     Attendance,
     CallRecord,
     ContactRequest,
+    WrittenAnswer,
     Overview,
     Day,
     ToolDay,
@@ -95,6 +97,7 @@ class Script:
             *await store.days(today, today),
             *await store.tool_days(today, today),
             *await store.contacts(9),
+            *await store.answers(),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),
         ]
         self.told.returned.extend(everything)
@@ -141,6 +144,9 @@ class Script:
         )
         await store.add_contact(request)
         await store.count_assistant(now)
+        await store.save_answer(
+            WrittenAnswer("a", "Hats?", "Yes.", "Ingrid", "/hats", ONE, "shop", now, now + 1.5)
+        )
         self.told.returned.append(claimed := await store.claim_contact(now, now + 9))
         assert claimed
         await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)

@@ -15,7 +15,10 @@ from kefu.settings import ConfigurationError, Settings
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder
+    from kefu.knowledge.finding import Knowledge
+    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
+    from kefu.web.page_tools import SitePages
     from kefu.web.routes.mcp import Assistants
 
 
@@ -34,8 +37,17 @@ def learnt_pages(base: Base) -> ReloadingKnowledge | None:
         raise ConfigurationError(f"KEFU_KNOWLEDGE: {error}") from None
 
 
+def answered_pages(base: Base, pages: ReloadingKnowledge | None) -> AnsweredPages | None:
+    """The pages with the answers of people. None without pages, or if no chats are stored."""
+    if pages is None or base.store.sessions is None:
+        return None
+    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
+
+    return AnsweredPages(pages, base.store.sessions, base.clock.monotonic)
+
+
 def build_grounder(
-    base: Base, pages: ReloadingKnowledge | None, relay: Relay, admission: Admission
+    base: Base, pages: Knowledge | None, relay: Relay, admission: Admission
 ) -> Grounder | None:
     """`relay` carries the model calls for search words. Returns None without learnt pages."""
     if pages is None:
@@ -53,7 +65,7 @@ def build_grounder(
     return Grounder(pages, room, words, settings.knowledge_links)
 
 
-def build_assistants(base: Base, pages: ReloadingKnowledge | None) -> Assistants | None:
+def build_assistants(base: Base, pages: SitePages | None) -> Assistants | None:
     """What assistants may use at `/mcp`. None if it is disabled, or there are no learnt pages."""
     if not base.settings.serves_mcp:
         return None

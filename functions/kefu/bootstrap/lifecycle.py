@@ -16,6 +16,7 @@ from kefu.stores.guarded.cooldowns import GuardedCooldowns
 if TYPE_CHECKING:
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
+    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 
@@ -30,6 +31,7 @@ class Lifecycle(NamedTuple):
     sessions: SessionService | None
     contact: DeliveryRunner | None
     pages: ReloadingKnowledge | None
+    answered: AnsweredPages | None
 
     @property
     def prefetches(self) -> Sequence[Callable[[], object]]:
@@ -37,6 +39,7 @@ class Lifecycle(NamedTuple):
         cooldowns = self.base.store.cooldowns
         return [
             *([self.contact.prefetch] if self.contact else ()),
+            *([self.answered.prefetch] if self.answered else ()),
             *([cooldowns.prefetch] if isinstance(cooldowns, GuardedCooldowns) else ()),
             *(secret.prefetch for secret in self.base.secrets),
         ]

@@ -17,6 +17,7 @@ from kefu.web.running import ChatRuntime
 if TYPE_CHECKING:
     from kefu.sessions.people.handoff import HandOff
     from kefu.sessions.turn.service import SessionService
+    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
 
 
 def operator_panel(
@@ -26,6 +27,7 @@ def operator_panel(
     sessions: SessionService | None,
     contact: HandOff | None,
     pages: PanelPages | None,
+    answered: AnsweredPages | None,
 ) -> Panel:
     """Build the panel; only for settings that enable it."""
 
@@ -59,4 +61,5 @@ def operator_panel(
         room=sessions.deps.capacity.room if sessions else None,
         contact=contact,
         pages=pages,
+        **({"answers_changed": answered.changed} if answered else {}),
     )

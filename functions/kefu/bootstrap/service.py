@@ -11,7 +11,12 @@ from kefu.auth.client_keys import ClientKeys
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.constants import CONSTANTS, Constants
-from kefu.bootstrap.knowledge import build_assistants, build_grounder, learnt_pages
+from kefu.bootstrap.knowledge import (
+    answered_pages,
+    build_assistants,
+    build_grounder,
+    learnt_pages,
+)
 from kefu.bootstrap.lifecycle import Lifecycle
 from kefu.bootstrap.options import allowance, prompt_policy, web_options
 from kefu.bootstrap.readiness import Readiness
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from kefu.auth.identity import Identities
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
+    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.tools.toolbox import Toolbox
     from kefu.web.admin.panel import Panel
@@ -73,8 +79,9 @@ def build(
     sessions = _stored_chats(base, summaries, toolbox)
     contact = _contact(base, sessions)
     pages = learnt_pages(base)
-    grounder = build_grounder(base, pages, relays.summaries, admission)
-    lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
+    answered = answered_pages(base, pages)
+    grounder = build_grounder(base, answered or pages, relays.summaries, admission)
+    lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages, answered)
     services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder, toolbox)
     gateway = Gateway(
         clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
@@ -89,13 +96,13 @@ def build(
             problems=readiness.problems,
             start=lifecycle.start,
             stop=lifecycle.stop,
-            panel=_panel(base, runtime, relays.pools, sessions, contact, pages),
+            panel=_panel(base, runtime, relays.pools, sessions, contact, (pages, answered)),
             identities=users,
             origin_secret=origin_secret(base),
             client_keys=ClientKeys(settings.client_keys),
             sessions=sessions,
             contact=contact,
-            assistants=build_assistants(base, pages),
+            assistants=build_assistants(base, answered or pages),
             missing=toolbox.missing if toolbox else None,
         )
     )
@@ -158,11 +165,11 @@ def _panel(
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
     contact: DeliveryRunner | None,
-    pages: ReloadingKnowledge | None,
+    pages: tuple[ReloadingKnowledge | None, AnsweredPages | None],
 ) -> Panel | None:
     if not base.settings.has_panel:
         return None
     from kefu.bootstrap.panel import operator_panel
 
     handoff = contact.handoff if contact else None
-    return operator_panel(base, runtime, pools, sessions, handoff, pages)
+    return operator_panel(base, runtime, pools, sessions, handoff, *pages)

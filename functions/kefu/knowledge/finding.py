@@ -58,6 +58,8 @@ class PassageHit(NamedTuple):
     """The terms of the question."""
     near: Sequence[str] = ()
     """Words of a similar meaning that were looked for, too."""
+    cited_as: str = ""
+    """The name of the source, if that is not the title."""
 
     @property
     def terms(self) -> list[str]:

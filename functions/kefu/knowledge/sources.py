@@ -62,7 +62,8 @@ class Source(NamedTuple):
 
 def sources(found: Sequence[PassageHit]) -> list[Source]:
     """The passages with their numbers, from 1."""
-    return [Source(n, one.title or one.page, one.url, one.text) for n, one in enumerate(found, 1)]
+    named = ((n, one.cited_as or one.title or one.page, one) for n, one in enumerate(found, 1))
+    return [Source(n, name, one.url, one.text) for n, name, one in named]
 
 
 def listed(cited: Sequence[Source]) -> str:
@@ -138,6 +139,8 @@ def size(found: PassageHit) -> int:
 def _line(number: int, one: PassageHit) -> str:
     """One line of JSON, without characters and tokens that could end the line."""
     texts = {"title": one.title, "heading": one.heading, "text": one.text}
+    if one.cited_as:
+        texts["source"] = one.cited_as
     safe = {name: _without_role_tokens(text) for name, text in texts.items()}
     text = json.dumps({"n": number, **safe}, ensure_ascii=False)
     return _INVISIBLE.sub(_spelt_out, text)

@@ -289,6 +289,20 @@ class LineBody(StrictBody):
     text: Annotated[str, StringConstraints(max_length=4000)]
 
 
+class AnswerBody(StrictBody):
+    """An answer that an operator writes for all visitors."""
+
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8000)]
+    """Markdown."""
+    author: Annotated[str, StringConstraints(max_length=60)] = ""
+    page: Annotated[str, StringConstraints(pattern=r"^(https?://[^\s<>\"]{1,990})?$")] = ""
+    session_id: SessionName = ""
+    """The chat from which the answer is made."""
+    reviewed: StrictBool = False
+    """Whether somebody has read the marks."""
+
+
 # Responses are TypedDicts and not models: responses are not validated, only described in OpenAPI.
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.attendance import AttendanceStore
 from kefu.sessions.store.contacts import ContactStore
 from kefu.sessions.store.model import (
@@ -175,8 +176,10 @@ class SessionIndex(Protocol):
         ...
 
 
-class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, AttendanceStore, Protocol):
-    """All five ports; each database engine implements them together."""
+class Sessions(
+    SessionStore, CallStore, SessionIndex, ContactStore, AttendanceStore, AnswerStore, Protocol
+):
+    """All six ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
         """The bytes that the store takes, its log included; None for a store without a count.

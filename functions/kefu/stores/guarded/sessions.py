@@ -99,6 +99,10 @@ class GuardedSessions:
     mark_contact = _guarded("marking a contact request", Sessions.mark_contact)
     delete_contact = _guarded("deleting a contact request", Sessions.delete_contact)
     delete_contacts = _guarded("deleting contact requests", Sessions.delete_contacts)
+    save_answer = _guarded("saving an answer of a person", Sessions.save_answer)
+    answers = _guarded("reading answers of people", Sessions.answers)
+    answers_version = _guarded("looking for answers of people", Sessions.answers_version, "chat")
+    withdraw_answer = _guarded("withdrawing an answer of a person", Sessions.withdraw_answer)
     set_attendance = _guarded("saving who answers a chat", Sessions.set_attendance)
     add_line = _guarded("saving a line of an operator", Sessions.add_line)
 

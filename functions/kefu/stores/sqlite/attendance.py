@@ -6,7 +6,7 @@ from sqlite3 import Connection
 
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
-from kefu.stores.sqlite.contacts import SqliteContacts
+from kefu.stores.sqlite.answers import SqliteAnswers
 from kefu.stores.sqlite.rows import add_turn
 from kefu.stores.sqlite.turns import ASKED, transaction
 from kefu.stores.turns import StoredTurn, may_change
@@ -21,7 +21,7 @@ _NUMBER = (
 )
 
 
-class SqliteAttendance(SqliteContacts):
+class SqliteAttendance(SqliteAnswers):
     """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
 
     @transaction

@@ -234,6 +234,16 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 15: requests of assistants for pages, by day.
     "ALTER TABLE days ADD COLUMN assistants INTEGER NOT NULL DEFAULT 0",
+    # 16: answers of people, on overflow pages as all columns after `fill`.
+    """
+    CREATE TABLE answers (
+      id TEXT PRIMARY KEY, session TEXT NOT NULL, site TEXT NOT NULL, created REAL NOT NULL,
+      updated REAL NOT NULL, fill BLOB NOT NULL DEFAULT (zeroblob({fill})),
+      question TEXT NOT NULL, text TEXT NOT NULL, author TEXT NOT NULL, page TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE answers_version (version INTEGER NOT NULL);
+    INSERT INTO answers_version VALUES (0)
+    """,
 )
 
 PAGE_SIZE = 1024

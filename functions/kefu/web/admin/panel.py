@@ -16,6 +16,7 @@ from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
+from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.capacity import Room
 from kefu.sessions.store.contacts import ContactStore
 from kefu.sessions.store.ports import Sessions
@@ -88,6 +89,8 @@ class Panel:
     """None without a contact form."""
     pages: PanelPages | None = None
     """The learnt pages' state; None without pages."""
+    answers_changed: Callable[[], None] = lambda: None
+    """Is called after an answer of a person was changed here."""
 
     async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.
@@ -108,6 +111,12 @@ class Panel:
     def requests(self) -> ContactStore:
         """Raises NotFound on a server that stores neither requests nor chats."""
         return self.contact.store if self.contact else self.stored_chats()
+
+    def answers(self) -> AnswerStore:
+        """The store of people's answers. Raises NotFound where none would be found."""
+        if self.pages is None:
+            raise NotFound("This server answers from no learnt pages: please run `kefu learn`.")
+        return self.stored_chats()
 
     def audit(self, request: Request, action: str, session_id: str = "") -> None:
         """Log an operator's access to stored chats.

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
+from kefu.sessions.store.answers import made_from
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
 from kefu.sessions.store.overview import SessionFilter, ToolFilter
@@ -135,6 +136,10 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
         name = SessionId(request.path_params["session_id"])
         panel.runtime.running.cancel_session(name)
         store = panel.stored_chats()
+        if request.query_params.get("answers") == "withdraw":
+            for one in made_from([name], await store.answers()):
+                await store.withdraw_answer(one.id)
+            panel.answers_changed()
         await store.delete_contacts(name)  # first: only the chat has the user of the requests
         await store.delete(name)
         panel.audit(request, "delete", name)

@@ -51,16 +51,9 @@ class Facts(NamedTuple):
 class KnowledgeFile:
     """An open file of learnt pages. Methods block, below a millisecond in a small file."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises CannotRead."""
-        if not path.is_file():
-            raise CannotRead(f"{path} does not exist. Please make it with `kefu learn`.")
-        try:
-            # The file is replaced and never changed, so SQLite need not watch it.
-            address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-            self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
-        except sqlite3.Error as error:
-            raise CannotRead(f"{path} cannot be read: {error}.") from None
+    def __init__(self, path: Path, db: sqlite3.Connection | None = None) -> None:
+        """`db`: the tables of a file, in memory. None: opens the file. Raises CannotRead."""
+        self._db = db or _opened(path)
         try:
             check(self._db, str(path))
             self.facts = self._facts()
@@ -179,6 +172,17 @@ class KnowledgeFile:
             one = cut[id - first]
             url = _link(source, one.anchor)
             yield PassageHit(source, url, title, one.headings, one.text, round(score, 3), language)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise CannotRead(f"{path} does not exist. Please make it with `kefu learn`.")
+    try:
+        # The file is replaced and never changed, so SQLite need not watch it.
+        address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(address, uri=True, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise CannotRead(f"{path} cannot be read: {error}.") from None
 
 
 def _meanings(db: sqlite3.Connection, passages: int, name: str) -> Meanings | None:

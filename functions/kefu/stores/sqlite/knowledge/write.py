@@ -8,23 +8,15 @@ import contextlib
 import os
 import sqlite3
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kefu.knowledge.finding import LARGE_SITE_PASSAGES
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import PageText, Passage
-from kefu.knowledge.passages import passages
-from kefu.knowledge.terms import page_language, terms, whole_term
-from kefu.stores.sqlite.knowledge.packed import packed, packed_pages, unpacked
+from kefu.stores.sqlite.knowledge.index import Index
+from kefu.stores.sqlite.knowledge.packed import packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
-
-COMMON_SHARE = 0.05
-FREQUENT_PASSAGES = 500
-"""A frequent term is in more than the share `COMMON_SHARE` of the passages, or in more."""
 
 NOTHING_OWN = "has no text of its own"
 """The reason why a page is not learnt: its text is on many pages."""
@@ -120,20 +112,14 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     pages = sorted(run.pages, key=lambda one: one.page.url)
     db.execute("INSERT INTO whole VALUES (?)", (packed_pages(pages),))
     own, shared = parted(one.page for one in pages)
-    index = _Index(db)
+    index = Index(db)
     without = [page.url for page in own if not index.add(page)]
     count = index.pages
     for page in shared:
         index.add(page)
-    index.close()
+    index.close(run.made)
     problems = [*run.problems, *(PageProblem(url, "skipped", NOTHING_OWN) for url in without)]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
-    facts = {
-        "made": run.made,
-        "languages": " ".join(sorted(index.languages)),
-        "passages": index.next - 1,
-    }
-    db.executemany("INSERT INTO meta VALUES (?, ?)", [(n, str(v)) for n, v in facts.items()])
     return Size(count, index.next - 1, index.size, 0, without)
 
 
@@ -168,49 +154,3 @@ def _kept(path: Path, model: str) -> _Vectors:
             return {(one, body): of for one, body, of in db.execute(sql)} if has_meaning else {}
         except (CannotRead, sqlite3.DatabaseError):
             return {}
-
-
-class _Index:
-    """The rows of the index. A passage's id is its number in the file, from 1."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.next = 1
-        self.pages = 0
-        self.size = 0
-        self.languages = set[str]()
-        self._db = db
-        self._frequency = Counter[str]()
-
-    def add(self, page: PageText) -> bool:
-        """Add the passages of a page. Returns False for a page without text."""
-        cut = passages(page)
-        if not cut:
-            return False
-        self.pages += 1
-        language = page_language(page.language, "\n".join(one.text for one in cut))
-        self.languages.add(language)
-        row: tuple[int | str | bytes, ...] = (self.next, page.url, page.title, language)
-        self._db.execute("INSERT INTO page VALUES (?, ?, ?, ?, ?)", (*row, packed(cut)))
-        for passage in cut:
-            self._add(page.title, passage, language)
-        return True
-
-    def _add(self, title: str, passage: Passage, language: str) -> None:
-        headings = " ".join((*passage.headings, *passage.inside))
-        fields = [terms(field, language) for field in (title, headings, passage.text)]
-        own = (*passage.headings[-1:], *passage.inside)
-        fields[0].append(whole_term(title, language))
-        fields[1] += [whole_term(heading, language) for heading in own]
-        row = (self.next, *(" ".join(field) for field in fields))
-        self._db.execute("INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row)
-        self._frequency.update({term for field in fields for term in field})
-        self.size += len(passage.text.encode())
-        self.next += 1
-
-    def close(self) -> None:
-        count = self.next - 1
-        if count > LARGE_SITE_PASSAGES:
-            least = min(FREQUENT_PASSAGES, COMMON_SHARE * count)
-            often = [one for one in self._frequency.items() if one[1] > least]
-            self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
-        self._db.execute("INSERT INTO term (term) VALUES ('optimize')")
