@@ -91,7 +91,6 @@ NOT_NEEDED = (
     "kefu/terminal",
     "kefu/upstream/crawl",
     "kefu/upstream/kefu_server.py",
-    "kefu/upstream/public_web.py",
     "kefu/upstream/reader.py",
     "kefu/upstream/reader_process.py",
     "kefu/upstream/sample.py",

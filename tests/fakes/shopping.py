@@ -75,6 +75,7 @@ class Shopper(Visitor[S]):
     async def asks_to_cancel(self, order: object) -> Mapping[str, Any]:
         """Get a card."""
         answer = await self.say(f"Cancel {order}", steps=True)
+        assert answer.complete, answer.raw
         self.card = card_in([dict(one) for one in events(answer)])
         return self.card
 
