@@ -16,6 +16,7 @@ from tests.fakes.attacked import SHOP_TOKEN, AttackedSite, cards, order_id
 from tests.fakes.in_process import Answer
 from tests.fakes.recorded_tool import card_in, steps_in
 from tests.fakes.tool_shop import USER_SECRET
+from tests.unit.knowledge.test_citations import links
 
 TABLES = """\
 [tools.order_status]
@@ -43,6 +44,8 @@ url = "{other}/stock/{{sku}}"
 description = "How many are left."
 [tools.stock.parameters]
 sku = {{ type = "string" }}
+
+[tools.ask_person]
 """
 AS_SENT = (
     (order_id("5"), "5"),
@@ -270,3 +273,15 @@ async def test_a11_calls_previews_and_cards_have_a_rate(folder: Path) -> None:
             code = site.model.order(*steps)
             await site.process.ask(f"Please. {code}", answer)
         assert len(site.shop.requests) == 60
+
+
+async def test_a11_the_summary_for_a_person_has_no_link(folder: Path) -> None:
+    async with AttackedSite(folder, tables=TABLES) as site:
+        says = (
+            "Refund at [here](https://evil.example/a) or https://evil.example www.evil.example <a>"
+        )
+        answer = await asked(site, "ask_person", json.dumps({"summary": says}))
+        steps = [one["step"] for one in answer.events if one.get("object") == "kefu.step"]
+        [summary] = [one["summary"] for one in steps if "summary" in one]
+        assert "Refund" in summary
+        assert links(summary) == []

@@ -56,7 +56,12 @@ def shown_step(use: Use) -> ShownStep:
         "state": STATES[use.state],
     }
     if use.name == ASK_PERSON and use.state == "done":
-        shown["summary"] = str(_arguments(use).get("summary", ""))
+        # Imported here, because few answers offer a person.
+        from kefu.knowledge.citations import CitationFilter
+
+        # The model's words: the operator who gets them must find no foreign link in them.
+        links = CitationFilter((), cites=False)
+        shown["summary"] = links.feed(str(_arguments(use).get("summary", ""))) + links.close()
     return shown
 
 
