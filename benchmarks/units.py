@@ -38,6 +38,8 @@ class Case:
     """One after another, after a pause."""
     failing: bool = False
     """Whether the first key tried answers 429."""
+    visitors: bool = False
+    """Whether each chat comes from an address of its own, as on a busy site."""
 
 
 CASES = (
@@ -48,6 +50,12 @@ CASES = (
     Case("and a daily token budget, a quiet site", BUDGET),
     Case("and a daily token budget, 10 in a row", BUDGET, chats=10),
     Case("and a limit for the site", {**BUDGET, "site_requests_per_minute": 30}),
+    Case(
+        "and a limit for the site, 20 visitors in a row",
+        {**BUDGET, "site_requests_per_minute": 300, "trusted_proxy_hops": 1},
+        chats=20,
+        visitors=True,
+    ),
     Case("no limits, a key answers 429", failing=True),
 )
 
@@ -75,8 +83,8 @@ async def _count(case: Case, endpoint: str) -> Bill:
             if case.failing:
                 running.script(b.status(429), b.answer("Hello", usage=USAGE))
             front.settle()
-            for _ in range(case.chats):
-                await _ask(running)
+            for number in range(case.chats):
+                await _ask(running, f"10.0.0.{number}" if case.visitors else "")
             bill = front.settle()
     await table.aclose()
     return bill
@@ -88,9 +96,9 @@ async def all_of(cases: Sequence[Case], endpoint: str) -> dict[str, Bill]:
     return {case.name: bill for case, bill in zip(cases, bills, strict=True)}
 
 
-async def _ask(running: Stage) -> None:
+async def _ask(running: Stage, address: str = "") -> None:
     """One chat. Its response ends after its budget is settled, so no call is to come."""
-    answer = await running.ask()
+    answer = await running.ask(headers={"X-Forwarded-For": address} if address else None)
     assert answer.complete, answer
 
 

@@ -11,6 +11,7 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.constants import CONSTANTS, FILE_MEGABYTES, MEMORY_MEGABYTES, Constants
 from kefu.settings import Settings
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.leases import LeasedLimits
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
@@ -36,14 +37,17 @@ def open_store(
     cooldowns = GuardedCooldowns(
         store, clock.now, timeout=constants.store_timeout, on_degraded=log.degraded
     )
-    limits = GuardedLimits(store, MemoryStore(clock.now), cooldowns.circuit)
+    limits = LeasedLimits(
+        GuardedLimits(store, MemoryStore(clock.now), cooldowns.circuit), clock.now
+    )
     circuits = [cooldowns.circuit]
     if sessions:
         from kefu.stores.guarded.sessions import GuardedSessions
 
         sessions = GuardedSessions(sessions, on_degraded=log.degraded)
         circuits.append(sessions.circuit)
-    return _guarded(settings, GuardedStore(store, cooldowns, limits, circuits=circuits), sessions)
+    made = GuardedStore(store, cooldowns, limits, leases=limits, circuits=circuits)
+    return _guarded(settings, made, sessions)
 
 
 def _guarded(settings: Settings, made: GuardedStore, sessions: Sessions | None) -> GuardedStore:

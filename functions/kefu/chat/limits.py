@@ -17,6 +17,12 @@ and would otherwise refuse the last request of an allowed burst.
 """
 
 
+LEASED_PART = 0.5
+"""The part of a limit within which a process may take several places at once. Above it, places are
+taken one by one, so that no visitor is refused because of another process's unused places.
+"""
+
+
 class Rate(NamedTuple):
     """At most `requests` in `period` seconds; they may all arrive in one burst."""
 
@@ -28,23 +34,28 @@ class Rate(NamedTuple):
         """Seconds between two requests at a constant rate."""
         return self.period / self.requests
 
+    def ahead(self, places: int) -> float:
+        """Seconds by which the arrival time may be ahead when so many places are taken at once."""
+        whole = self.period if places == 1 else LEASED_PART * self.period
+        return whole - places * self.interval
+
 
 def far_from(rate: Rate, now: float) -> float:
     """The latest valid arrival time. A later arrival comes from a wrong clock and is ignored."""
     return now + rate.period + CLOCK_SLACK
 
 
-def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
-    """GCRA: `(new theoretical arrival time, seconds to wait)`; 0 seconds admit the request.
+def admit(arrival: float | None, rate: Rate, now: float, places: int = 1) -> tuple[float, float]:
+    """GCRA: `(new theoretical arrival time, seconds to wait)`; 0 seconds admit the requests.
 
     `arrival` is the stored time of the bucket, None for a new bucket.
     Source: ITU-T I.371, "virtual scheduling algorithm".
     """
     start = now if arrival is None or arrival > far_from(rate, now) else max(arrival, now)
-    wait = start - now - (rate.period - rate.interval)
+    wait = start - now - rate.ahead(places)
     if wait > SLACK_SECONDS:
         return start, wait
-    return start + rate.interval, 0.0
+    return start + places * rate.interval, 0.0
 
 
 class Granted(NamedTuple):
@@ -57,8 +68,12 @@ class Granted(NamedTuple):
 class LimitStore(Protocol):
     """Counters that all processes of a site share."""
 
-    async def take(self, bucket: str, rate: Rate) -> float:
-        """Count one request and return 0, or return the seconds to wait, as `admit`. Atomic."""
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
+        """Count so many requests and return 0, or return the seconds to wait, as `admit`. Atomic.
+
+        All of the requests are admitted, or none. `places` is 1, or at most `LEASED_PART` of the
+        rate's requests.
+        """
         ...
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:

@@ -45,9 +45,9 @@ class MemoryStore:
         self._cooldowns[key] = later(self._cooldowns.get(key), cooldown, self._clock())
         return dict(self._cooldowns)
 
-    async def take(self, bucket: str, rate: Rate) -> float:
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
         now = self._clock()
-        arrival, wait = admit(self._arrivals.get(bucket), rate, now)
+        arrival, wait = admit(self._arrivals.get(bucket), rate, now, places)
         if wait == 0:
             self._arrivals[bucket] = arrival
             self._forget_drained(now)

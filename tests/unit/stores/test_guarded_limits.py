@@ -35,10 +35,10 @@ class SlowStore(MemoryStore):
         self.seconds = 0.0
         self.asked = 0
 
-    async def take(self, bucket: str, rate: Rate) -> float:
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
         self.asked += 1
         await asyncio.sleep(self.seconds)
-        return await super().take(bucket, rate)
+        return await super().take(bucket, rate, places)
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         self.asked += 1
@@ -318,9 +318,9 @@ class AwayStore(SlowStore):
 
     is_away = False
 
-    async def take(self, bucket: str, rate: Rate) -> float:
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
         self._check()
-        return await super().take(bucket, rate)
+        return await super().take(bucket, rate, places)
 
     async def settle(self, budget: str, difference: int) -> None:
         self._check()

@@ -95,9 +95,9 @@ class DynamoStore:
 
         return await self._table.run(work)
 
-    async def take(self, bucket: str, rate: Rate) -> float:
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
         now = self._clock()
-        return await self._table.run(lambda: self._take(bucket, rate, now))
+        return await self._table.run(lambda: self._take(bucket, rate, places, now))
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         room = limit - amount
@@ -108,26 +108,26 @@ class DynamoStore:
     async def settle(self, budget: str, difference: int) -> None:
         await self._spend(budget, difference, None, {})
 
-    def _take(self, bucket: str, rate: Rate, now: float) -> float:
+    def _take(self, bucket: str, rate: Rate, places: int, now: float) -> float:
         """Implement `admit` with conditional updates. Returns the seconds to wait; 0: admitted.
 
         A drained bucket needs one update, a bucket in use needs two (see `_changes`).
         """
         row = Row(f"rate#{bucket}", "limit")
-        fresh, used = _changes(rate, now)
+        fresh, used = _changes(rate, places, now)
         for _ in range(MAX_TAKE_ATTEMPTS):
             done, item = self._table.update(row, fresh)
             if done:
                 return 0.0
             # A bucket in use may still admit the request: the second update checks this.
-            if wait := _wait(item, rate, now):
+            if wait := _wait(item, rate, places, now):
                 return wait
             done, item = self._table.update(row, used)
             if done:
                 return 0.0
             item = item or self._table.read(row)
             if (number_in(item, "arrival") or 0.0) >= now:
-                return max(_wait(item, rate, now), SLACK_SECONDS)
+                return max(_wait(item, rate, places, now), SLACK_SECONDS)
         raise StoreUnavailable("DynamoDB: too many writers for one bucket")
 
     async def _spend(
@@ -151,13 +151,13 @@ class DynamoStore:
         return _cooldowns_in(self._table.read(POOL, consistent=False))
 
 
-def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
-    """Return the updates that admit a request: for a drained bucket, and for a bucket in use.
+def _changes(rate: Rate, places: int, now: float) -> tuple[Change, Change]:
+    """Return the updates that admit the requests: for a drained bucket, and for a bucket in use.
 
     A bucket is drained when its `arrival` has passed, so that its whole burst is available.
     """
     names = {"#arrival": "arrival", "#expires": "expires"}
-    expires = number(int(now + rate.period) + 60)
+    expires, cost = number(int(now + rate.period) + 60), places * rate.interval
     fresh = Change(
         "SET #arrival = :next, #expires = :expires",
         "attribute_not_exists(#arrival) OR #arrival < :now OR #arrival > :far",
@@ -165,27 +165,27 @@ def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
         {
             ":now": number(now),
             ":far": number(far_from(rate, now)),
-            ":next": number(now + rate.interval),
+            ":next": number(now + cost),
             ":expires": expires,
         },
     )
     used = Change(
-        "SET #arrival = #arrival + :interval, #expires = :expires",
+        "SET #arrival = #arrival + :cost, #expires = :expires",
         "#arrival >= :now AND #arrival <= :latest",
         names,
         {
             ":now": number(now),
-            ":interval": number(rate.interval),
-            ":latest": number(now + rate.period - rate.interval + SLACK_SECONDS),
+            ":cost": number(cost),
+            ":latest": number(now + rate.ahead(places) + SLACK_SECONDS),
             ":expires": expires,
         },
     )
     return fresh, used
 
 
-def _wait(item: Item, rate: Rate, now: float) -> float:
-    """Return the seconds until the bucket admits another request; 0: it does now."""
-    return admit(number_in(item, "arrival"), rate, now)[1]
+def _wait(item: Item, rate: Rate, places: int, now: float) -> float:
+    """Return the seconds until the bucket admits the requests; 0: it does now."""
+    return admit(number_in(item, "arrival"), rate, now, places)[1]
 
 
 def _cooldowns_in(item: Item) -> Cooldowns:

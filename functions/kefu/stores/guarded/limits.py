@@ -44,31 +44,44 @@ class GuardedLimits:
         self._starting = True
         self._unsettled: Counter[str] = Counter()
 
-    async def take(self, bucket: str, rate: Rate) -> float:
-        if self.circuit.open:
-            return await self._local.take(bucket, rate)
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
         try:
-            taking = self._store.take(bucket, rate)
-            wait = await self.circuit.call("taking from a rate limit", taking)
+            wait = await self.take_shared(bucket, rate, places)
         except StoreUnavailable:
-            return await self._local.take(bucket, rate)
-        self._starting = False
+            return await self._local.take(bucket, rate, places)
         if wait == 0:  # count locally too: otherwise a store failure would grant a new burst
-            await self._local.take(bucket, rate)
+            await self._local.take(bucket, rate, places)
+        return wait
+
+    async def take_shared(self, bucket: str, rate: Rate, places: int = 1) -> float:
+        """Like `take`, but raises StoreUnavailable when the store fails."""
+        if self.circuit.open:
+            raise StoreUnavailable("The store of the limits does not answer.")
+        taking = self._store.take(bucket, rate, places)
+        wait = await self.circuit.call("taking from a rate limit", taking)
+        self._starting = False
         return wait
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
-        needed = not self._local.knows(budget)
-        if not self.circuit.open or (needed and self._starting):
-            try:
-                return await self._reserve_shared(budget, amount, limit, self._limit(needed))
-            except StoreUnavailable:
-                self._starting = False
-        if needed:
-            raise StoreUnavailable("The budget's store does not answer.")
+        try:
+            return await self.reserve_shared(budget, amount, limit)
+        except StoreUnavailable:
+            if not self._local.knows(budget):
+                raise
         granted = await self._local.reserve(budget, amount, limit)
         self._unsettled[budget] += amount if granted else 0
         return granted
+
+    async def reserve_shared(self, budget: str, amount: int, limit: int) -> Granted | None:
+        """Like `reserve`, but raises StoreUnavailable when the store fails."""
+        needed = not self._local.knows(budget)
+        if self.circuit.open and not (needed and self._starting):
+            raise StoreUnavailable("The budget's store does not answer.")
+        try:
+            return await self._reserve_shared(budget, amount, limit, self._limit(needed))
+        except StoreUnavailable:
+            self._starting = False
+            raise
 
     def _limit(self, needed: bool) -> float:
         """The time limit of a reservation. Only a call that needs the store's answer waits long."""

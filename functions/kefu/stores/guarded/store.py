@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kefu.sessions.store.model import Retention
     from kefu.sessions.store.ports import Sessions
     from kefu.stores.guarded.circuit import Circuit
+    from kefu.stores.guarded.leases import LeasedLimits
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -32,6 +33,8 @@ class GuardedStore(NamedTuple):
     """None if chats are not stored."""
     contacts: Sessions | None = None
     """The same for requests for a person; None without a contact form."""
+    leases: LeasedLimits | None = None
+    """The same as `limits`; None if they are not leased."""
     circuits: Sequence[Circuit] = ()
     """The circuits of the guards, which `aclose` closes before the store."""
 
@@ -48,6 +51,8 @@ class GuardedStore(NamedTuple):
             await disconnect()
 
     async def aclose(self) -> None:
+        if self.leases:
+            await self.leases.give_back()
         for circuit in self.circuits:
             await circuit.aclose()
         await self.store.aclose()

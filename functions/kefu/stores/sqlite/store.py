@@ -68,17 +68,16 @@ class SqliteStore:
 
         return await self._file.run(work)
 
-    async def take(self, bucket: str, rate: Rate) -> float:
-        now = self._clock()
-        latest = now + rate.period - rate.interval + SLACK_SECONDS
-        far = far_from(rate, now)
-        values = (bucket, now + rate.interval, now, rate.interval, latest, far)
+    async def take(self, bucket: str, rate: Rate, places: int = 1) -> float:
+        now, cost = self._clock(), places * rate.interval
+        latest = now + rate.ahead(places) + SLACK_SECONDS
+        values = (bucket, now + cost, now, cost, latest, far_from(rate, now))
 
         def work(db: sqlite3.Connection) -> float:
             if db.execute(_TAKE, values).rowcount == 1:
                 return 0.0
             row = db.execute("SELECT arrival FROM rates WHERE bucket = ?", (bucket,)).fetchone()
-            return max(SLACK_SECONDS, admit(row[0] if row else None, rate, now)[1])
+            return max(SLACK_SECONDS, admit(row[0] if row else None, rate, now, places)[1])
 
         return await self._file.run(work)
 
