@@ -327,6 +327,13 @@ def test_a10_two_tabs_cancel_once(sold: Sold) -> None:
             assert '"state":"cancelled"' in seen["answers"][-1]
 
 
+def test_a10_a_click_after_a_message_in_another_tab_is_refused(sold: Sold) -> None:
+    seen = sold.visit("stale", order="A-stale")["seen"]
+    assert seen["feet"] == [LOST]
+    assert seen["answers"][-1] == "You wrote another message since, so nothing was changed."
+    assert sold.shop.cancelled["A-stale"] == 0
+
+
 def test_a10_a_person_takes_over_while_the_card_waits(sold: Sold) -> None:
     seen = sold.visit("person", order="A-person", token=TOKEN, contact=True)
     assert sold.shop.cancelled["A-person"] == 0

@@ -402,6 +402,21 @@ const VISITS = {
     return { seen: await visitor.sees(), theirs };
   },
 
+  /** In one tab the visitor writes another message, and clicks in the other one. */
+  async stale(visitor, { order }) {
+    await visitor.asked(order);
+    const one = visitor.page;
+    const other = await visitor.opens();
+    await visitor.yes.waitFor();
+    visitor.page = one;
+    await visitor.ask("What does tea cost?");
+    visitor.page = other;
+    await visitor.yes.click();
+    await visitor.is("gone");
+    await visitor.idle();
+    return { seen: await visitor.sees() };
+  },
+
   /** A person takes over while the card waits. */
   async person(visitor, { order, token, service }) {
     await visitor.asked(order);
