@@ -76,14 +76,15 @@ def invocations(rie: Path, function: LambdaFunction) -> Iterator[str]:
         ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
     )
     try:
-        _wait_for(address, process)
+        listening(address, process)
         yield f"http://{address}/2015-03-31/functions/function/invocations"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+def listening(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the emulator listens."""
     host, port = address.split(":")
     end = time.monotonic() + 20
     while time.monotonic() < end and process.poll() is None:

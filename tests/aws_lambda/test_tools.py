@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
@@ -54,7 +54,7 @@ async def _killed(instance: Instance) -> None:
     instance.kill("no longer needed")
 
 
-async def approved_state(table: DynamoStore, visitor: Shopper[Deployed]) -> str:
+async def approved_state(table: DynamoStore, visitor: Shopper[Any]) -> str:
     store, session = table.sessions(Retention()), SessionId(visitor.session_id or "")
     kept = await store.messages(session, now=time.time())
     asked = [one for one in kept if one.client_message_id == visitor.card["id"]]
