@@ -22,6 +22,7 @@ from kefu.sessions.people.take_over import change_state, say
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
 from kefu.tools.card import card_text
+from kefu.tools.tool import Arguments, Outcome, Tool, Visitor
 from tests.fakes.attacked import SEARCHED, SHOP_TOKEN, AttackedSite, cards, order_id
 from tests.fakes.choosing import Made
 from tests.fakes.in_process import Answer
@@ -161,9 +162,21 @@ async def in_line_of_a_person(visit: Visit) -> None:
     await visit.ask("And now?")
 
 
+async def in_description(visit: Visit) -> None:
+    """The owner has allowed, and locked, a tool whose server's words are the attacker's."""
+    helper = Tool("helper", visit.text, {"type": "object"}, helped, host="mcp.example")
+    visit.site.process = visit.site.new_process(helper)
+    await visit.ask("Hello")
+
+
+async def helped(_given: Arguments, _visitor: Visitor, _key: str) -> Outcome:
+    return Outcome("Done.")
+
+
 PLACES: Sequence[Callable[[Visit], Awaitable[None]]] = (
     *(in_message, in_result, in_error, in_preview, in_preview_error, in_page, in_found_page),
     *(in_context, in_profile, in_history, in_line_of_a_person),
+    in_description,
 )
 PLACES_OF_EACH = 3
 
@@ -228,6 +241,23 @@ def foreign(text: str) -> list[str]:
 
 
 SENT = {"host", "accept", "accept-encoding", "x-shop", "connection"}
+
+
+async def test_a11_a_result_counts_though_its_tool_is_not_offered_any_more(folder: Path) -> None:
+    """As when the server of the tool has changed its description, which is refused then."""
+    async with AttackedSite(folder) as site:
+        code = site.model.order([FOREIGN])
+
+        async def told(_given: Arguments, _visitor: Visitor, _key: str) -> Outcome:
+            return Outcome(f"Well. {code}")
+
+        helper = Tool("helper", "Helps.", {"type": "object"}, told, host="mcp.example")
+        wish = site.model.order([("helper", {})])
+        first = await site.new_process(helper).ask(f"Help me. {wish}")
+        assert len(cards(first)) == 1, "the result is obeyed"
+        again = await site.process.ask("And now?", first)
+        assert len(cards(again)) == 1
+        assert site.other.requests == []
 
 
 def assert_true_cards(site: AttackedSite, answer: Answer) -> None:
