@@ -8,10 +8,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import ceil
 from typing import Literal, NamedTuple
 
-from kefu.errors import KefuError, SessionBusy
+from kefu.errors import KefuError, SessionBusy, UpstreamUnavailable
 from kefu.messages import Message, ToolCall
 from kefu.tools.card import card_text
 from kefu.tools.schema import problems
@@ -322,7 +323,8 @@ class Workbench:
         use = await self.run(use)
         if was_sent and use.state == "failed":  # the first try may have been carried out
             use = self.update(use._replace(state="unsure", result=f"{use.result} {NOT_KNOWN}"))
-        await self._saved()
+        with suppress(UpstreamUnavailable):  # the end of the answer saves it too, with retries
+            await self._saved()
         return use
 
     async def _saved(self) -> None:

@@ -114,3 +114,17 @@ async def test_a10_the_model_hears_of_a_click_that_is_being_answered() -> None:
     assert any((one or "").startswith("It is not certain") for one in told)
     assert (await clicked).complete
     assert len(cancel.calls) == 1
+
+
+@in_virtual_time
+async def test_a10_a_store_that_fails_after_the_write_changes_nothing_of_what_is_told() -> None:
+    """The end of the turn, which is saved with retries, has the outcome too."""
+    cancel = write(seconds=1)
+    site = await Asked.with_card(answer("It is cancelled."), tools=[cancel])
+    clicked = asyncio.create_task(site.click())
+    await asyncio.sleep(0.5)
+    site.store.away_until["renew"] = CLOCK.monotonic() + 60
+    given = await clicked
+    assert (given.complete, given.text) == (True, "It is cancelled.")
+    [use] = await site.uses()
+    assert (use.state, len(cancel.calls)) == ("done", 1)
