@@ -64,6 +64,11 @@ def add_erase(commands: Commands) -> None:
         "--email", metavar="ADDRESS", help="the address in requests for a person, in any case"
     )
     erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    erase.add_argument(
+        "--answers",
+        action="store_true",
+        help="also withdraw the answers for all visitors that were made from the chats",
+    )
 
 
 def add_completion(commands: Commands) -> None:

@@ -97,7 +97,8 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
             " reviewed.",
             param="reviewed",
         )
-    stored, hide, now = await _stored(panel), panel.runtime.log.secrets.hide, panel.clock.now()
+    stored, hide = await _stored(panel), panel.runtime.log.secrets.hide
+    now = round(panel.clock.now(), 3)  # as exported files have it
     before = next((one for one in stored if one.id == id), None)
     if before is None and len(stored) >= MAX_ANSWERS:
         raise InvalidRequest(f"There are {MAX_ANSWERS} answers. Withdraw some.", param="question")
