@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import LEASE, NewMessage
 from kefu.tools.tool import Outcome
 from kefu.tools.use import Use, stored
@@ -100,6 +101,59 @@ def test_a10_the_model_hears_of_a_lost_click_before_it_is_sent_again(
         assert len(cancel.calls) == calls
 
     clicked()
+
+
+@pytest.mark.parametrize(("state", "complete"), [("", False), ("sending", True)])
+def test_a10_a_lost_click_that_was_not_sent_is_not_carried_out_later_than_ten_minutes(
+    state: Lost, complete: bool
+) -> None:
+    """What became of one that may have been sent is told at any time."""
+
+    @in_virtual_time
+    async def clicked() -> None:
+        cancel = write()
+        site = await Asked.with_card(answer("I see."), tools=[cancel])
+        await lost_click(site, state)
+        await asyncio.sleep(601)
+        again = await site.click()
+        assert again.complete == complete
+        assert complete or "expired" in again.body
+        assert cancel.calls == []
+
+    clicked()
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("", "Nothing was changed."), ("sending", "Please ask whether")]
+)
+def test_a10_a_person_who_has_taken_over_ends_a_lost_click_without_a_lie(
+    state: Lost, said: str
+) -> None:
+    @in_virtual_time
+    async def clicked() -> None:
+        cancel = write()
+        site = await Asked.with_card(answer("I see."), tools=[cancel])
+        await lost_click(site, state)
+        taken = Attendance("person", "Ann", CLOCK.now())
+        assert await site.store.set_attendance(site.store.chat, taken)
+        again = await site.click()
+        assert (again.status, again.code) == (409, "approval_gone")
+        assert said in again.body
+        assert cancel.calls == []
+
+    clicked()
+
+
+@in_virtual_time
+async def test_a10_a_click_is_answered_as_before_when_a_person_has_taken_over() -> None:
+    cancel = write()
+    site = await Asked.with_card(answer("It is cancelled."), tools=[cancel])
+    await site.click()
+    taken = Attendance("person", "Ann", CLOCK.now())
+    assert await site.store.set_attendance(site.store.chat, taken)
+    again = await site.click()
+    assert (again.complete, again.text) == (True, "It is cancelled.")
+    assert len(cancel.calls) == 1
 
 
 @in_virtual_time
