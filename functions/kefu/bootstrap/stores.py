@@ -65,6 +65,11 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
         from kefu.stores.sqlite.store import SqliteStore
 
         return SqliteStore(name.removeprefix("///"), clock.now)
+    if kind == "postgresql":
+        from kefu.stores.postgresql.store import PostgresStore
+
+        password = settings.store_password.get_secret_value()
+        return PostgresStore(settings.store, clock.now, password)
     if kind == "dynamodb":
         from kefu.stores.dynamodb.store import DynamoStore
 

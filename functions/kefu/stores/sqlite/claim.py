@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from kefu.stores.sqlite.connection import writing
+from kefu.stores.sql.database import writing
 
 LONGEST_TURN = 3600.0
 """Seconds. Turns of chats without a message for this long are not searched: their leases end by
