@@ -77,7 +77,7 @@ def sold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     with ToolShop() as shop:
         config = tmp_path_factory.mktemp("tools") / "kefu.toml"
         config.write_text(CONFIG.format(shop=shop.url), encoding="utf-8")
-        given = {"config": str(config), "store": STORE, "openai_api": "server"}
+        given: dict[str, Any] = {"config": str(config), "store": STORE, "openai_api": "server"}
         environment = {"SHOP_TOKEN": SECRET}
         with stage(20, **FAST, **given, environment=environment) as running:
             running.script(Choosing(*RULES))
