@@ -182,3 +182,21 @@ async def test_a10_a_store_that_fails_after_the_write_changes_nothing_of_what_is
     assert (given.complete, given.text) == (True, "It is cancelled.")
     [use] = await site.uses()
     assert (use.state, len(cancel.calls)) == ("done", 1)
+
+
+@in_virtual_time
+async def test_a10_a_message_that_is_saved_between_the_check_and_the_click_is_a_no() -> None:
+    """The store takes its time, and the message reaches it first."""
+    cancel = write()
+    site = await Asked.with_card(answer("As you like."), tools=[cancel])
+    site.store.seconds["begin"] = 2
+    clicked = asyncio.create_task(site.click())
+    await asyncio.sleep(1)
+    site.store.seconds["begin"] = 0
+    said = await site.ask("no, wait", id="message-two")
+    assert (said.complete, clicked.done()) == (True, False)
+    given = await clicked
+    assert (given.status, given.code) == (409, "approval_gone")
+    assert cancel.calls == []
+    await site.ask("and now?", id="message-three")
+    assert "All right, nothing was changed." in [one["content"] for one in prompt(site)]
