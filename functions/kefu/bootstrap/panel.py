@@ -27,13 +27,17 @@ def operator_panel(
     sessions: SessionService | None,
     contact: HandOff | None,
     pages: PanelPages | None,
-    answered: AnsweredPages | None,
+    answered: Sequence[AnsweredPages],
 ) -> Panel:
     """Build the panel; only for settings that enable it."""
 
     async def key_states() -> Sequence[KeyState]:
         view, now = await store.cooldowns.cooldowns(), base.clock.now()
         return [state for pool in pools for state in pool.states(view, now)]
+
+    def answers_changed() -> None:
+        for one in answered:
+            one.changed()
 
     settings, store = base.settings, base.store
     tokens, ready = admin_tokens(base)
@@ -61,5 +65,6 @@ def operator_panel(
         room=sessions.deps.capacity.room if sessions else None,
         contact=contact,
         pages=pages,
-        **({"answers_changed": answered.changed} if answered else {}),
+        has_answers=bool(answered),
+        answers_changed=answers_changed,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from kefu.chat.services import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
@@ -17,6 +18,11 @@ from kefu.relay.chunks import Chunk, Json, Usage, chunk_of
 from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
 from kefu.web.options import WebOptions
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from kefu.web.sites import Sites
 
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
@@ -61,14 +67,35 @@ class ChatRuntime:
     """The objects that all requests share, such as admission, log and running answers."""
 
     def __init__(
-        self, services: Services, log: RequestLog, gateway: Gateway, options: WebOptions
+        self,
+        services: Services,
+        log: RequestLog,
+        gateway: Gateway,
+        options: WebOptions,
+        sites: Sites | None = None,
     ) -> None:
+        """`sites`: None for a service of one site."""
         self.services = services
+        self.sites = sites
         self.admission = services.admission
         self.log = log
         self.gateway = gateway
         self.options = options
         self.running = Running()
+
+    def site_of(self, request: Request) -> str | None:
+        """The site of the page that sends a request: see `Sites.of`."""
+        return self.sites.of(request) if self.sites else None
+
+    def services_of(self, config_id: str) -> Services:
+        """The limits, the pages and the model of the site that has this preset."""
+        site = self.sites.by_name.get(config_id) if self.sites else None
+        return site.services if site else self.services
+
+    def contact_link_of(self, config_id: str) -> str:
+        """The address at which visitors of the site that has this preset reach a person."""
+        site = self.sites.by_name.get(config_id) if self.sites else None
+        return site.contact_link if site else self.options.contact_link
 
     def close(self) -> bool:
         """Refuse new requests, and end the answers in progress with an error event.
@@ -77,7 +104,7 @@ class ChatRuntime:
         """
         if self.admission.closed:
             return False
-        self.admission.closed = True
+        self.admission.close()
         self.running.drain()
         return True
 

@@ -89,6 +89,8 @@ class Panel:
     """None without a contact form."""
     pages: PanelPages | None = None
     """The learnt pages' state; None without pages."""
+    has_answers: bool = False
+    """Whether a site has pages, among which answers of people are found."""
     answers_changed: Callable[[], None] = lambda: None
     """Is called after an answer of a person was changed here."""
 
@@ -114,7 +116,7 @@ class Panel:
 
     def answers(self) -> AnswerStore:
         """The store of people's answers. Raises NotFound where none would be found."""
-        if self.pages is None:
+        if not self.has_answers:
             raise NotFound("This server answers from no learnt pages: please run `kefu learn`.")
         return self.stored_chats()
 

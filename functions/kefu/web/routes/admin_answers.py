@@ -11,6 +11,7 @@ from kefu.errors import InvalidRequest, NotFound
 from kefu.knowledge.personal import Mark, personal_marks
 from kefu.sessions.people.answers import cited_as
 from kefu.sessions.store.answers import MAX_ANSWERS, WrittenAnswer
+from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
@@ -100,6 +101,7 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
     stored, hide = await _stored(panel), panel.runtime.log.secrets.hide
     now = round(panel.clock.now(), 3)  # as exported files have it
     before = next((one for one in stored if one.id == id), None)
+    site = before.site if before else await _site(panel, written)
     if before is None and len(stored) >= MAX_ANSWERS:
         raise InvalidRequest(f"There are {MAX_ANSWERS} answers. Withdraw some.", param="question")
     answer = WrittenAnswer(
@@ -109,6 +111,7 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
         " ".join(hide(written.author).split()),
         written.page,
         before.session_id if before else written.session_id,
+        site,
         created_at=before.created_at if before else now,
         updated_at=now,
     )
@@ -116,6 +119,22 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
     panel.answers_changed()
     panel.audit(request, "edit answer" if before else "write answer", answer.session_id)
     return _shown(answer)
+
+
+async def _site(panel: Panel, written: AnswerBody) -> str:
+    """The site of the chat from which an answer is made, else the site that the body names.
+
+    Raises InvalidRequest for an unknown site.
+    """
+    if not (sites := panel.runtime.sites):
+        return ""
+    if written.session_id:
+        chat = await panel.stored_chats().session(SessionId(written.session_id))
+        if chat:
+            return sites.configs.site_of(chat.config_id)
+    if written.site and written.site not in sites.by_name:
+        raise InvalidRequest("site: there is no such site.", param="site")
+    return written.site
 
 
 async def _marks(panel: Panel, written: AnswerBody) -> dict[str, list[Mark]]:

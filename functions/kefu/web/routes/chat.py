@@ -45,15 +45,19 @@ def chat_stream(
         return await kept.answer(request, body)
 
     async def direct(request: Request, body: ChatRequest) -> ASGIApp:
-        configs = kept.sessions.deps.configs if kept else None
-        question, offer = questions.preset(body, configs), None
+        configs, site = kept.sessions.deps.configs if kept else None, runtime.site_of(request)
+        if runtime.sites:
+            configs = runtime.sites.configs
+        config = configs.chosen(body.config_id, site) if configs else None
+        question, offer = questions.preset(body, config), None
         if toolbox := runtime.services.toolbox:
             user = await kept.visitor(request) if kept else None
-            names = configs.chosen(body.config_id).tools if configs else None
+            names = config.tools if config else None
             offer = offering(runtime, toolbox, names, user, language_of(request))
         conversation = Stateless(question, reads_bodies=False, offer=offer)
         answer = answer_of(request, body, runtime.gateway)
-        events = make_answer(answer, conversation, runtime.services)
+        services = runtime.services_of(config.id) if config else runtime.services
+        events = make_answer(answer, conversation, services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     return chat

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from kefu.knowledge.finding import PassageHit
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
@@ -42,6 +42,20 @@ class Original(Protocol):
     def refresh(self) -> None:
         """Bring the copy up to date. Blocks. Raises OSError with the reason."""
         ...
+
+    def disconnect(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class LocalFile(NamedTuple):
+    """A file on this machine as an `Original`, so that it is opened by the first question."""
+
+    path: Path
+
+    def refresh(self) -> None:
+        if not self.path.is_file():
+            raise FileNotFoundError(f"{self.path} does not exist.")
 
     def disconnect(self) -> None: ...
 
