@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,7 +126,7 @@ async def test_g33_the_origin_of_a_page_decides_on_its_pages_prompt_answers_and_
 async def test_g33_a_budget_of_one_site_is_not_that_of_another(
     staged: Staged, tmp_path: Path
 ) -> None:
-    running = of_sites(staged, tmp_path, budget=3000, daily_tokens=9000, max_output_tokens=1000)
+    running = of_sites(staged, tmp_path, budget=4000, daily_tokens=4000, max_output_tokens=1000)
     async with client() as browser:
 
         async def statuses(name: str, times: int) -> list[int]:
@@ -313,3 +315,85 @@ async def test_g33_forged_origins_presets_and_sessions_show_nothing_of_another_s
 def test_g33_wrong_sites_stop_the_start(tables: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Settings.model_validate({"LONGCAT_API_KEYS": "k", "presets": tables})
+
+
+async def test_g33_a_sign_in_to_one_site_shows_its_chats_and_answers_alone(
+    staged: Staged, tmp_path: Path
+) -> None:
+    running = of_sites(staged, tmp_path)
+    write_answers(running)
+    chats = dict[str, str]()
+    async with client() as browser:
+        for name, origin in SITES.items():
+            chats[name] = (await ask(running, browser, {"message": "Hi"}, [origin])).session[0]
+        pass_ = await signed_in(running, browser, "north")
+
+        async def asks(method: str, path: str, body: object = None) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {pass_}"}
+            url = f"{running.url}/admin/api/{path}"
+            return await browser.request(method, url, json=body, headers=headers)
+
+        about = (await asks("GET", "about")).json()
+        assert (about["site"], about["presets"]) == ("north", ["north"])
+        for query in ("", "?preset=south", "?preset=default"):
+            rows = (await asks("GET", f"sessions{query}")).json()["rows"]
+            assert [one["id"] for one in rows] == [chats["north"]]
+        answers = (await asks("GET", "answers")).json()["answers"]
+        assert [one["text"] for one in answers] == ["Hats: NORTH."]
+        foreign = [
+            one for one in as_operator(running, "GET").json()["answers"] if one["site"] != "north"
+        ]
+        assert len(foreign) == 2
+        body = {"question": "Boots?", "text": "Yes.", "site": "south"}
+        for one in foreign:
+            for method in ("GET", "PUT", "DELETE"):
+                refused = await asks(method, f"answers/{one['id']}", body)
+                assert refused.status_code == 404
+        assert (await asks("POST", "answers", body)).json()["site"] == "north"
+        for chat in (chats[""], chats["south"]):
+            state = {"state": "person", "operator": "Ingrid"}
+            for method, path, sent in (
+                ("GET", f"sessions/{chat}", None),
+                ("GET", f"sessions/{chat}/export", None),
+                ("GET", f"sessions/{chat}/talk", None),
+                ("POST", f"sessions/{chat}/state", state),
+                ("POST", "answers", {**body, "session_id": chat}),
+                ("POST", "answers/marks", {**body, "session_id": chat}),
+                ("DELETE", f"sessions/{chat}", None),
+            ):
+                assert (await asks(method, path, sent)).status_code == 404, path
+        for path in ("insights", "days", "keys", "contacts", "verification-pass"):
+            method = "POST" if path == "verification-pass" else "GET"
+            assert (await asks(method, path)).status_code == 404
+        assert (await asks("GET", f"sessions/{chats['north']}")).status_code == 200
+        assert (await asks("DELETE", f"sessions/{chats['north']}")).status_code == 204
+        assert (await asks("POST", "enter")).status_code == 401
+    assert len(as_operator(running, "GET").json()["answers"]) == 4
+
+
+async def signed_in(running: Stage, browser: httpx.AsyncClient, site: str) -> str:
+    """A pass, by the link that `kefu admin-link` prints."""
+    command = [sys.executable, "-m", "kefu", "admin-link", "--url", running.url, "--site", site]
+    environment = running.service.environment
+    program = await asyncio.create_subprocess_exec(
+        *command, env=environment, cwd=running.service.folder, stdout=subprocess.PIPE
+    )
+    link = (await program.communicate())[0].decode()
+    ticket = link.strip().partition("#ticket=")[2]
+    headers = {"Authorization": f"Bearer {ticket}"}
+    entered = await browser.post(f"{running.url}/admin/api/enter", headers=headers)
+    return str(entered.raise_for_status().json()["pass"])
+
+
+def test_g33_a_link_to_a_preset_that_is_no_site_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "kefu.toml").write_text("[presets.short]\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "kefu", "admin-link", "--site", "short"],
+        cwd=tmp_path,
+        env={"ADMIN_TOKEN": TOKEN, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, "is no site" in done.stderr) == (2, True)

@@ -11,7 +11,7 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
 from kefu.relay.key_pool import KeyPool, KeyState
-from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
+from kefu.web.admin.panel import Panel, PanelInfo, PanelPages, PanelSite
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ def operator_panel(
             presets=[DEFAULT, *settings.presets] if settings.presets else [],
             price_input=price_input,
             price_output=price_output,
+            sites=[
+                PanelSite(name, one.origins, *(one.prices or (price_input, price_output)))
+                for name, one in settings.presets.items()
+                if one.origins
+            ],
         ),
         clock=base.clock,
         nonce=lambda: secrets.token_hex(8),

@@ -41,6 +41,12 @@ def add_service(commands: Commands) -> None:
     link.add_argument(
         "--url", default="http://127.0.0.1:8000", help="address of the service (%(default)s)"
     )
+    link.add_argument(
+        "--site",
+        metavar="NAME",
+        default="",
+        help="only for the chats and answers of this site: a preset with origins",
+    )
 
 
 def add_erase(commands: Commands) -> None:
