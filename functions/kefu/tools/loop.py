@@ -7,7 +7,7 @@ until it answers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
@@ -80,17 +80,28 @@ async def _carried_out(bench: Workbench, calls: Sequence[Use]) -> UseEvents:
         async for use in uses:
             yield use
     if waiting := next((one for one in calls if one.state == "asked"), None):
-        use = await bench.ask(waiting)
-        if use.state == "asked" and bench.around.ask:
-            use = await bench.ask_user(use)
-        yield use
+        # Its preview may take as long as a call.
+        async with aclosing(_with_pings([bench.ask(waiting)])) as uses:
+            async for use in uses:
+                if use and use.state == "asked" and bench.around.ask:
+                    yield await bench.ask_user(use)
+                else:
+                    yield use
 
 
 async def _side_by_side(bench: Workbench, calls: Sequence[Use]) -> UseEvents:
     for use in calls:
         if use.state != "asked":
             yield use
-    tasks = {asyncio.create_task(bench.run(use)) for use in calls if use.state == "running"}
+    works = [bench.run(use) for use in calls if use.state == "running"]
+    async with aclosing(_with_pings(works)) as uses:
+        async for result in uses:
+            yield result
+
+
+async def _with_pings(works: Iterable[Coroutine[object, object, Use]]) -> UseEvents:
+    """The results of works side by side, each as soon as it is there."""
+    tasks = {asyncio.create_task(work) for work in works}
     try:
         while tasks:
             done, tasks = await asyncio.wait(
@@ -112,14 +123,6 @@ async def _approved(bench: Workbench, use: Use) -> UseEvents:
     bench.uses.append(use)
     if use.state == "asked":
         yield use._replace(state="running")
-    sending = asyncio.create_task(bench.run_approved(use))
-    try:
-        while not sending.done():
-            await asyncio.wait({sending}, timeout=PING_SECONDS)
-            if not sending.done():
-                yield None
-    finally:
-        if not sending.done():
-            sending.cancel()
-            await asyncio.wait({sending})
-    yield sending.result()
+    async with aclosing(_with_pings([bench.run_approved(use)])) as uses:
+        async for sent in uses:
+            yield sent
