@@ -120,7 +120,7 @@ async def test_g31_an_answer_is_cited_by_the_name_of_its_author_or_of_the_site(
     assert (hats.cited_as, hats.url) == ("本站 于 2096 年 10 月 2 日回答", "")
     place = page_id("answer:answer-hats")
     assert [one.text for one in await answered.pages.page(place)] == [ANSWERS[2][2]]
-    assert await answered.pages.page("https://shop.example/nothing") == ()
+    assert not await answered.pages.page("https://shop.example/nothing")
 
 
 async def test_g31_answers_of_another_site_are_not_found(

@@ -166,3 +166,38 @@ async def test_g31_erasing_a_chat_names_the_answer_made_from_it(
     done = erase(*where, "kari", "--yes", "--answers")
     assert f"  {saved['kari']}  {QUESTION}\nAnswers withdrawn: 1\n" in done.stdout
     assert [one["id"] for one in listed(running)] == [saved["anna"]]
+
+
+def test_g31_kefu_find_shows_the_answers_that_the_model_would_get(
+    staged: Staged, tmp_path: Path
+) -> None:
+    running = answering(staged, tmp_path)
+    saved = write(running)
+    arguments = [sys.executable, "-m", "kefu", "find", QUESTION]
+    for more, expected in (([], True), (["--file", str(tmp_path / "shop.kefu")], False)):
+        done = subprocess.run(
+            [*arguments, *more],
+            cwd=running.service.folder,
+            env=running.service.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        shown = f"[1] {saved['cited_as']} › {QUESTION}\n    {WRITTEN['page']}\n"
+        assert done.stdout.startswith(shown) == expected
+
+
+def test_g31_answers_are_imported_before_the_first_start(tmp_path: Path) -> None:
+    (tmp_path / "hats.md").write_text("---\nquestion: Hats?\n---\nYes.")
+    for arguments, said in ((["import", "."], "saved: 1"), ([], "Hats?")):
+        done = subprocess.run(
+            [sys.executable, "-m", "kefu", "answers", *arguments],
+            cwd=tmp_path,
+            env={"KEFU_STORE": "sqlite:///new.sqlite3", "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert said in done.stdout, done.stderr

@@ -79,13 +79,14 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
 
 @asynccontextmanager
 async def open_chats(
-    settings: Settings, clock: SystemClock, *, or_requests: bool = False
+    settings: Settings, clock: SystemClock, *, or_requests: bool = False, makes: bool = False
 ) -> AsyncIterator[Sessions]:
     """The stored chats, for a command. Raises OSError when there are none.
 
-    `or_requests`: requests for a person are enough, which are stored without chats, too.
+    `or_requests`: requests for a person are enough, which are stored without chats, too. `makes`:
+    a file that does not exist is made.
     """
-    _check_chats(settings, or_requests=or_requests)
+    _check_chats(settings, or_requests=or_requests, makes=makes)
     store = choose_store(settings, clock)
     try:
         yield sessions_of(store, settings, CONSTANTS)
@@ -93,14 +94,14 @@ async def open_chats(
         await store.aclose()
 
 
-def _check_chats(settings: Settings, *, or_requests: bool) -> None:
+def _check_chats(settings: Settings, *, or_requests: bool, makes: bool) -> None:
     """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
     kind, _, name = settings.store.partition(":")
     file = name.removeprefix("///")
     is_stored = settings.keeps_chats or (or_requests and settings.contact_form)
     if kind == "memory" or not is_stored:
         raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
-    if kind == "sqlite" and not Path(file).is_file():
+    if kind == "sqlite" and not makes and not Path(file).is_file():
         raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
 
 

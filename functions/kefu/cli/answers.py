@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(settings: Settings, options: argparse.Namespace) -> int:
     clock = SystemClock()
-    async with open_chats(settings, clock) as store:
+    # Answers may be imported before the service has started once.
+    async with open_chats(settings, clock, makes=options.action == "import") as store:
         if options.action == "export":
             return _export(await store.answers(), Path(options.folder), mirror=options.mirror)
         if options.action == "import":
