@@ -92,6 +92,8 @@ def build(
     )
     options = web_options(settings, constants)
     runtime = ChatRuntime(services, base.log, gateway, options, sites.sites if sites else None)
+    if others := base.store.servers:
+        runtime.running.join(others)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(
         AppParts(

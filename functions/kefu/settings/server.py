@@ -46,6 +46,17 @@ class ServerSettings(Section):
         "KEFU_STORE_PASSWORD",
         "The password of the user of PostgreSQL.",
     )
+    drain: int = setting(
+        0,
+        "server.drain",
+        "KEFU_DRAIN",
+        "Seconds for which a server that is to stop still sends its running answers, without "
+        "listening for new requests. For several servers behind a proxy, 30. A second signal ends "
+        "the answers at once.",
+        ge=0,
+        le=3600,
+        examples=[30],
+    )
     demo: bool | None = setting(
         None,
         "server.demo",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 from zlib import crc32
 
@@ -63,9 +64,15 @@ class PostgresConnection:
         """The number of the server's process for this connection."""
         return self._db.info.backend_pid
 
-    @property
-    def raw(self) -> psycopg.Connection[tuple[Any, ...]]:
-        return self._db
+    def told(self, seconds: float) -> Iterator[tuple[int, str]]:
+        """The notifications of these seconds: the process that sent each, and its text."""
+        for one in self._db.notifies(timeout=seconds):
+            yield one.pid, one.payload
+
+    def cancel(self) -> None:
+        """End what another thread waits for. Raises no error."""
+        with contextlib.suppress(psycopg.Error):
+            self._db.cancel()
 
     @property
     def is_lost(self) -> bool:

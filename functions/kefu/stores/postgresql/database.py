@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +19,7 @@ import psycopg
 from kefu.errors import StoreUnavailable
 from kefu.stores.postgresql.connection import PostgresConnection
 from kefu.stores.postgresql.migrations import migrate
+from kefu.stores.postgresql.presence import CHANNEL, Presence
 from kefu.stores.sql.database import writing
 
 T = TypeVar("T")
@@ -102,6 +104,7 @@ class PostgresDatabase:
         self._clock = clock
         self._calls = _Threads(address, CONNECTIONS, "call", CALL_SECONDS)
         self._queries = _Threads(address, READERS, "query", QUERY_SECONDS)
+        self.presence = Presence(address, clock)
         self._migrating = threading.Lock()
         self._is_migrated = False
         self._tidied_at = clock()
@@ -109,6 +112,7 @@ class PostgresDatabase:
         self._closing = False
 
     def warm(self, work: Callable[[PostgresConnection], object]) -> None:
+        self.presence.start(asyncio.get_running_loop())
         with contextlib.suppress(StoreUnavailable):
             self._submit(self._calls, work)
 
@@ -124,6 +128,18 @@ class PostgresDatabase:
     async def read(self, work: Callable[[PostgresConnection], T]) -> T:
         return await asyncio.wrap_future(self._submit(self._queries, work))
 
+    def tell(self, what: str, name: str) -> None:
+        """Tell all other servers. Returns at once, and never raises."""
+        text = json.dumps([what, name])
+        with contextlib.suppress(StoreUnavailable):
+            self._submit(
+                self._calls, lambda db: db.execute("SELECT pg_notify(?, ?)", (CHANNEL, text))
+            )
+
+    def listen(self, on_told: Callable[[str, str], None]) -> None:
+        """Call a function on the event loop for each message of another server."""
+        self.presence.listen(on_told)
+
     async def used(self) -> None:
         """None: the size of a database does not fall by itself when rows are deleted."""
 
@@ -132,6 +148,7 @@ class PostgresDatabase:
 
     async def aclose(self) -> None:
         self._closing = True
+        await asyncio.to_thread(self.presence.close)
         for threads in (self._calls, self._queries):
             await asyncio.to_thread(threads.close)
 
@@ -144,6 +161,7 @@ class PostgresDatabase:
         with self._migrating:
             if not self._is_migrated:
                 migrate(db)
+                self.presence.take()  # before this process can begin a turn
                 self._is_migrated = True
         return work(db)
 

@@ -17,4 +17,5 @@ class PostgresStore(SqlStore):
 
         `password`: of the user; "" for none.
         """
-        super().__init__(PostgresDatabase(conninfo(address, password), clock), clock)
+        self.servers = PostgresDatabase(conninfo(address, password), clock)
+        super().__init__(self.servers, clock)

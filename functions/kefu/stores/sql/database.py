@@ -11,6 +11,18 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
+LONGEST_TURN = 3600.0
+"""Seconds. Turns of chats without a message for this long are not searched: their leases end by
+themselves."""
+
+_FREE_TURNS = (
+    "UPDATE turns SET lease = ?1 WHERE status = 'pending' AND lease > ?1"
+    " AND session IN (SELECT id FROM sessions WHERE updated > ?2)"
+)
+_FREE_SESSIONS = (
+    "UPDATE sessions SET lease = ?1 WHERE status = 'pending' AND lease > ?1 AND updated > ?2"
+)
+
 
 class Rows(Protocol):
     """The result of a statement."""
@@ -98,3 +110,13 @@ def hold(db: SqlConnection, name: str) -> None:
     lock = getattr(db, "hold", None)
     if lock is not None:
         lock(name)
+
+
+def free_turns(db: SqlConnection, now: float) -> None:
+    """End the leases of all turns, because no process answers chats.
+
+    If that was wrong, `renew` still works.
+    """
+    with writing(db):
+        for sql in (_FREE_TURNS, _FREE_SESSIONS):
+            db.execute(sql, (now, now - LONGEST_TURN))
