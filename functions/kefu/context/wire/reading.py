@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from kefu.context.conversation import Conversation, CountedOnce, Pairing
 from kefu.context.cost import MessageCounter
-from kefu.context.walk import Walk
-from kefu.context.wire.shapes import Shape, field, shape_of
+from kefu.context.wire.parts import Shape
+from kefu.context.wire.shapes import role_of, shape_of
 from kefu.messages import Message, ToolCall
 
 
@@ -27,17 +27,28 @@ class Reading(Sequence[Message]):
     """
 
     def __init__(
-        self, values: Sequence[Any], model: str = "", keep: Callable[[Any], bool] | None = None
+        self,
+        values: Sequence[Any],
+        counter: MessageCounter,
+        model: str = "",
+        keep: Callable[[Any], bool] | None = None,
+        shapes: dict[int, Shape] | None = None,
     ) -> None:
-        """`keep` tells which messages are pinned, besides own messages that are pinned."""
+        """`keep` tells which messages are pinned, besides own messages that are pinned.
+
+        `shapes`: the facts about these values that are known, by position.
+        """
         self.values = values
+        self.priming = counter.priming
+        self.costs = CountedOnce(self, counter)
         self._model = model
         self._keep = keep
-        self._shapes: dict[int, Shape] = {}
+        self._shapes = {} if shapes is None else shapes
         self._entries: dict[int, Message] = {}
         self._pinned: set[int] = set()
+        self._tools: dict[int, dict[str, str]] = {}
         self.summary_at = -1
-        """The position of a summary in another format than Kefu's."""
+        """The position of the summary that was put among the messages."""
         self.edited: dict[int, Any] = {}
         """Copies that replace messages, by position."""
 
@@ -75,9 +86,12 @@ class Reading(Sequence[Message]):
 
     def replace(self, at: int, value: Any) -> None:
         """Put a copy with shorter results in the place of a message."""
+        if not self.edited:
+            self._shapes = dict(self._shapes)
         self.edited[at] = value
-        del self._shapes[at]
+        self._shapes.pop(at, None)
         self._entries.pop(at, None)
+        self.costs.pop(at, None)
 
     def pin(self, at: int) -> None:
         """Pin a message that `keep` does not choose."""
@@ -100,16 +114,25 @@ class Reading(Sequence[Message]):
         return range(at + 1, stop)
 
     def tools_of(self, at: int) -> dict[str, str]:
-        """The names of the tools whose results are in this message, by the ids of the calls."""
-        names: dict[str, str] = {}
-        while at and self.shape(at).role == "tool":
+        """The names of the tools whose results follow this message, by the ids of the calls.
+
+        Of a message with results, the names are those of the step before it.
+        """
+        results = []
+        while at and at not in self._tools and self.shape(at).role == "tool":
+            results.append(at)
             at -= 1
-        while at >= 0 and self.shape(at).role == "assistant":
-            for call in self.shape(at).calls:
-                names.setdefault(call.id, call.tool)
-            if not self._continues(at):
-                break
-            at -= 1
+        names = self._tools.get(at)
+        if names is None:
+            names = self._tools[at] = {}
+            results.append(at)
+            while at >= 0 and self.shape(at).role == "assistant":
+                for call in self.shape(at).calls:
+                    names.setdefault(call.id, call.tool)
+                if not self._continues(at):
+                    break
+                at -= 1
+        self._tools.update(dict.fromkeys(results, names))
         return names
 
     def _read(self, at: int) -> Message:
@@ -145,39 +168,44 @@ class Reading(Sequence[Message]):
 
     def _members(self, first: int) -> Iterator[str]:
         """The entries that belong to this entry, and `#missing` if a call has no result."""
-        waiting = Counter(call.id for call in self.shape(first).calls)
-        reference = self.shape(first).reference
+        shape = self.shape(first)
+        pairing, reference = Pairing(shape.calls), shape.reference
         at = first + 1
         while at < len(self.values) and self._continues(at):
             yield f"#{at}"
-            waiting.update(call.id for call in self.shape(at).calls)
+            pairing.add(self.shape(at).calls)
             reference = reference or self.shape(at).reference
             at += 1
         for result in self.results_after(at - 1):
-            answers = Counter(answer.call_id for answer in self.shape(result).results)
-            if reference or answers <= waiting:
-                waiting -= answers
+            answers = [(answer.call_id, answer.tool) for answer in self.shape(result).results]
+            if pairing.answer_all(answers) or reference:
                 yield f"#{result}"
-        if waiting.total():
+        if not pairing.complete:
             yield "#missing"
 
 
-class ReadingWalk(Walk):
+class ReadingConversation(Conversation):
     """A `Conversation` over a `Reading`; it looks for roles and pins without reading the texts."""
 
     __slots__ = ()
     messages: Reading
 
+    def __init__(self, reading: Reading, kept_from: int = 0) -> None:
+        super().__init__(reading, reading.costs, reading.priming, kept_from)
+        self.summary_at = reading.summary_at
+
     def later_systems(self) -> Sequence[int]:
         values = self.messages.values
-        return [
-            at
-            for at in range(self.head, len(values))
-            if field(values[at], "role") in ("system", "developer")
-        ]
+        return [at for at in range(self.first_turn, len(values)) if self._role(at) == "system"]
 
     def pinned(self) -> Iterator[int]:
-        return self.messages.pinned_after(self.head)
+        return self.messages.pinned_after(self.first_turn)
+
+    def _starts_turn(self, at: int) -> bool:
+        return self._role(at) == "user" and not self.messages[at].summary
+
+    def _role(self, at: int) -> str:
+        return role_of(self.messages.values[at]) or self.messages.shape(at).role
 
 
 class WireCounter(MessageCounter):
