@@ -25,7 +25,6 @@ from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
-    NOTHING_OWN,
     Encoded,
     Meaning,
     PageProblem,
@@ -87,9 +86,9 @@ def learn(
 
 
 def _written(report: LearningReport, size: Size) -> LearningReport:
-    without = frozenset(size.without_own)
+    left_out = size.left_out
     outcomes = [
-        PageOutcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
+        PageOutcome(one.url, "skipped", left_out[one.url]) if one.url in left_out else one
         for one in report.outcomes
     ]
     return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
