@@ -41,6 +41,10 @@ class AnswerIndex:
         self._by_id = {one.id: one for one in answers}
         self._file = KnowledgeFile(Path("answers"), in_memory(map(as_page, answers)))
 
+    def __del__(self) -> None:
+        # Not when it is replaced: a search may still run in it.
+        self._file.close()
+
     def find(self, question: str, before: Sequence[str]) -> list[PassageHit]:
         """The passages for a question, best first, as sources."""
         return self._sources(self._file.find(question, before, MAX_FOUND))
