@@ -42,9 +42,10 @@ def open_store(
     )
     circuits = [cooldowns.circuit]
     if sessions:
-        from kefu.stores.guarded.sessions import GuardedSessions
+        from kefu.stores.guarded.sessions import SESSIONS_TIMEOUT, GuardedSessions
 
-        sessions = GuardedSessions(sessions, on_degraded=log.degraded)
+        limit = max(SESSIONS_TIMEOUT, constants.store_timeout)
+        sessions = GuardedSessions(sessions, timeout=limit, on_degraded=log.degraded)
         circuits.append(sessions.circuit)
     made = GuardedStore(store, cooldowns, limits, leases=limits, circuits=circuits)
     return _guarded(settings, made, sessions)
