@@ -116,7 +116,10 @@ async def test_g33_the_origin_of_a_page_decides_on_its_pages_prompt_answers_and_
                     body = {kind: text if kind == "message" else whole, "sources": True}
                     asked = await ask(running, browser, body, [origin])
                     assert asked.status == 200
-                    assert words_in(sent(running, text)) == {name}
+                    given = sent(running, text)
+                    assert words_in(given) == {name}
+                    source = "take days" if "parcels" in text else "Hats"
+                    assert f"{source}: {NAMES[name]}" in given
             shown = await browser.get(f"{running.url}/api/contact", headers={"Origin": origin})
             assert shown.json()["link"] == links.get(name, links[""])
         health = await browser.get(f"{running.url}/health")
@@ -207,6 +210,27 @@ async def test_g33_a_user_of_two_sites_has_a_list_of_chats_on_each(
         assert await titles(None, "south") == ["Hello SOUTH"]
 
 
+async def test_g33_behind_the_name_of_a_site_a_request_without_origin_is_of_this_site(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """Browsers send no Origin with a GET request to the page's own origin."""
+    running = of_sites(staged, tmp_path)
+    async with client() as browser:
+        begun = await ask(running, browser, {"message": "Q"}, [SITES["north"]])
+        chat, key = begun.session
+
+        async def status(host: str) -> int:
+            url = f"{running.url}/api/sessions/{chat}/messages"
+            headers = {"X-Session-Token": key, "Host": host}
+            return (await browser.get(url, headers=headers)).status_code
+
+        assert await status("www.NORTH.example") == 200
+        assert await status("south.example") == 404
+        assert await status("kefu.example") == 200
+        shown = await browser.get(f"{running.url}/api/contact", headers={"Host": "north.example"})
+        assert shown.json()["link"] == "tel:+4712345678"
+
+
 async def test_g33_pages_of_further_sites_use_neither_v1_nor_mcp(
     staged: Staged, tmp_path: Path
 ) -> None:
@@ -277,7 +301,8 @@ async def test_g33_forged_origins_presets_and_sessions_show_nothing_of_another_s
                     origins,
                     session,
                 )
-            seen = words_in(sent(running, text) + asked.text)
+            given = sent(running, text)
+            seen = words_in(given + asked.text)
             known = [SITE_OF_ORIGIN[one] for one in origins if one in SITE_OF_ORIGIN]
             if len(origins) > 1 or (origins and not known):
                 assert (asked.status, seen) == (403, set()), origins
@@ -291,6 +316,8 @@ async def test_g33_forged_origins_presets_and_sessions_show_nothing_of_another_s
                 named = preset if preset in SITES else ""
                 expected = (owner if session else named) or ""
             assert seen == {expected}, (origins, preset, owner, seen)
+            source = "take days" if "days" in text else "Hats"
+            assert f"{source}: {NAMES[expected]}" in given
             answered[expected] += 1
 
         await asyncio.gather(*map(forge, range(count)))

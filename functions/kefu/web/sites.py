@@ -30,8 +30,12 @@ class Sites(NamedTuple):
     def of(self, request: Request) -> str | None:
         """The site of the page that sends a request. The origin was checked before: see `Edge`.
 
-        None without an Origin: no page of another origin can leave it out, and a page may not set
-        it. The preset that such a request names, or that its chat has, decides.
+        Without an Origin, which no page of another origin can leave out, the site that has the
+        name in the address: browsers send none with a page's GET requests to its own origin. None
+        for another name: the preset that such a request names, or that its chat has, decides.
         """
         origin = request.headers.get("origin")
-        return None if origin is None else self.by_origin.get(origin, "")
+        if origin is not None:
+            return self.by_origin.get(origin, "")
+        host = request.headers.get("host", "").lower()
+        return self.by_origin.get(f"https://{host}", self.by_origin.get(f"http://{host}"))

@@ -81,7 +81,7 @@ class ReloadingKnowledge:
         self._on_fault = on_fault
         self._original = original
         self._file = None if original else KnowledgeFile(path)
-        self._version = _version(path)
+        self._version = None if original else _version(path)
         self._looked = monotonic()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-knowledge")
         self._refreshing: asyncio.Task[None] | None = None
