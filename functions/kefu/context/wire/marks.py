@@ -38,6 +38,9 @@ def _checksum(message: Any, before: int) -> int:
         content, role = message.get("content"), message.get("role")
         if type(content) is str and (role == "user" or role == "assistant"):  # noqa: PLR1714 -- faster
             return crc32(content.encode("utf-8", "surrogatepass"), before ^ _SALTS[role])
+    if type(message) is dict and (text := _text_of_step(message)):
+        salt = _SALTS[message["role"]]
+        return crc32(text.encode("utf-8", "surrogatepass"), before ^ salt)
     shape = shape_of(message, "")
     if shape.role == "system":
         return before
@@ -45,6 +48,30 @@ def _checksum(message: Any, before: int) -> int:
     for result in shape.results:
         texts += result.call_id, result.text
     return crc32("\x1f".join(texts).encode("utf-8", "surrogatepass"), before ^ _SALTS[shape.role])
+
+
+def _text_of_step(message: dict[str, Any]) -> str:
+    """What a chat completion's tool call or result says, as read from its shape; "" for others."""
+    content, size = message.get("content"), len(message)
+    id, calls = message.get("tool_call_id"), message.get("tool_calls")
+    if size != 3:
+        return ""
+    if type(id) is str and type(content) is str and message.get("role") == "tool":
+        return f"{id}\x1f{content}"
+    if type(calls) is not list or content is not None or message.get("role") != "assistant":
+        return ""
+    texts: list[str] = []
+    ids: list[str] = []
+    for call in calls:
+        made, id = (call.get("function"), call.get("id")) if type(call) is dict else (None, None)
+        if type(made) is not dict or not id:
+            return ""
+        name, arguments = made.get("name"), made.get("arguments")
+        if type(name) is not str or type(arguments) is not str:
+            return ""
+        texts += name, arguments
+        ids.append(id)
+    return "\x1f".join(texts + ids)
 
 
 _SALTS = {"user": 0x55555555, "assistant": 0x33333333, "tool": 0x0F0F0F0F}

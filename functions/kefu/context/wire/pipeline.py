@@ -13,7 +13,6 @@ from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
 from kefu.context.window import LeftOut, Span, Window
 from kefu.context.wire.edits import question_like
-from kefu.context.wire.parts import Shape
 from kefu.context.wire.reading import Reading, ReadingConversation, WireCounter
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
@@ -53,25 +52,26 @@ class Pipeline:
         keep: Callable[[Any], bool] | None,
         state: TrimState,
         model: str,
-        shapes: dict[int, Shape],
+        reading: Reading,
     ) -> None:
-        """`shapes`: what is known of the messages; more is added."""
+        """`reading`: of the messages; it keeps what it has read."""
         self._messages = messages
         self._stages = stages
         self._keep = keep
         self._state = state
         self._model = model
-        self._shapes = shapes
+        self._reading = reading
 
     def run(self, budget: Budget, counter: MessageCounter) -> PipelineResult:
         """`budget` has no reserve."""
         counter = WireCounter(
             counter.count, counter.per_message, counter.priming, samples=counter.samples
         ).within(budget.room)
+        self._reading.restore(counter)
         spliced = self._spliced(budget.room, counter)
-        whole = spliced.values is self._messages
-        shapes = self._shapes if whole else None
-        reading = Reading(spliced.values, counter, self._model, self._keep, shapes)
+        reading = self._reading
+        if spliced.values is not self._messages:
+            reading = Reading(spliced.values, counter, self._model, self._keep)
         reading.summary_at = spliced.summary
         cleared = self._shorten(reading, spliced, budget, counter)
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
@@ -125,8 +125,7 @@ class Pipeline:
         whole = _Spliced(messages, [(0, len(messages))], -1, [])
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
             return whole
-        reading = Reading(messages, counter, self._model, self._keep, self._shapes)
-        talk = ReadingConversation(reading)
+        talk = ReadingConversation(reading := self._reading)
         first, covers = talk.first_turn, state.covers
         summary = summary_message(state.summary, room // 4, counter)
         if summary is None or first > covers:

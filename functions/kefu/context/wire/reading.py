@@ -11,6 +11,9 @@ from kefu.context.wire.parts import Shape
 from kefu.context.wire.shapes import role_of, shape_of
 from kefu.messages import Message, ToolCall
 
+_STEPS = frozenset({"assistant", "tool"})
+"""Roles of dicts that are never a question nor a system prompt."""
+
 
 class WireEntry(Message):
     """A message of another API, as the strategies see it. The object has no content of its own."""
@@ -32,21 +35,19 @@ class Reading(Sequence[Message]):
         counter: MessageCounter,
         model: str = "",
         keep: Callable[[Any], bool] | None = None,
-        shapes: dict[int, Shape] | None = None,
     ) -> None:
-        """`keep` tells which messages are pinned, besides own messages that are pinned.
-
-        `shapes`: the facts about these values that are known, by position.
-        """
+        """`keep` tells which messages are pinned, besides own messages that are pinned."""
         self.values = values
         self.priming = counter.priming
         self.costs = CountedOnce(self, counter)
         self._model = model
         self._keep = keep
-        self._shapes = {} if shapes is None else shapes
+        self._shapes: dict[int, Shape] = {}
         self._entries: dict[int, Message] = {}
         self._pinned: set[int] = set()
         self._tools: dict[int, dict[str, str]] = {}
+        self._questions: dict[int, int] = {}
+        self._systems: Sequence[int] | None = None
         self.summary_at = -1
         """The position of the summary that was put among the messages."""
         self.edited: dict[int, Any] = {}
@@ -86,12 +87,51 @@ class Reading(Sequence[Message]):
 
     def replace(self, at: int, value: Any) -> None:
         """Put a copy with shorter results in the place of a message."""
-        if not self.edited:
-            self._shapes = dict(self._shapes)
         self.edited[at] = value
-        self._shapes.pop(at, None)
-        self._entries.pop(at, None)
-        self.costs.pop(at, None)
+        self._forget(at)
+
+    def _forget(self, at: int) -> None:
+        for known in (self._shapes, self._entries, self.costs):
+            known.pop(at, None)
+
+    def restore(self, counter: MessageCounter) -> None:
+        """Take back all copies, and count with another counter."""
+        for at in self.edited:
+            self._forget(at)
+        self.edited = {}
+        self.priming = counter.priming
+        self.costs = CountedOnce(self, counter)
+
+    def role(self, at: int) -> str:
+        """The role of a message; most are told without reading the content."""
+        return role_of(self.values[at]) or self.shape(at).role
+
+    def last_question(self, first: int, stop: int) -> int:
+        """The position of the last user message in a span; -1 if there is none."""
+        if stop not in self._questions:
+            at = stop - 1
+            while at >= first and not self._is_question(at):
+                at -= 1
+            self._questions[stop] = at if at >= first else -1
+        return self._questions[stop]
+
+    def _is_question(self, at: int) -> bool:
+        value = self.values[at]
+        if type(value) is dict and value.get("role") in _STEPS:
+            return False
+        return self.role(at) == "user" and not self[at].summary
+
+    def systems_after(self, first: int) -> Sequence[int]:
+        """The positions of the system messages from `first` on."""
+        if self._systems is None:
+            self._systems = [
+                at
+                for at, value in enumerate(self.values)
+                if at >= first
+                and not (type(value) is dict and value.get("role") in _STEPS)
+                and self.role(at) == "system"
+            ]
+        return self._systems
 
     def pin(self, at: int) -> None:
         """Pin a message that `keep` does not choose."""
@@ -195,17 +235,16 @@ class ReadingConversation(Conversation):
         self.summary_at = reading.summary_at
 
     def later_systems(self) -> Sequence[int]:
-        values = self.messages.values
-        return [at for at in range(self.first_turn, len(values)) if self._role(at) == "system"]
+        return self.messages.systems_after(self.first_turn)
 
     def pinned(self) -> Iterator[int]:
         return self.messages.pinned_after(self.first_turn)
 
-    def _starts_turn(self, at: int) -> bool:
-        return self._role(at) == "user" and not self.messages[at].summary
+    def _find_current(self) -> int:
+        return self.messages.last_question(self.first_turn, self.open_calls)
 
-    def _role(self, at: int) -> str:
-        return role_of(self.messages.values[at]) or self.messages.shape(at).role
+    def _starts_turn(self, at: int) -> bool:
+        return self.messages.role(at) == "user" and not self.messages[at].summary
 
 
 class WireCounter(MessageCounter):
