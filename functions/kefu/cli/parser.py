@@ -8,7 +8,7 @@ from kefu import __version__
 from kefu.cli.answer_arguments import add_replay, add_tail, add_test
 from kefu.cli.arguments import add_chat, add_sessions
 from kefu.cli.page_arguments import add_answers, add_find, add_gaps, add_learn
-from kefu.cli.service_arguments import add_completion, add_erase, add_service
+from kefu.cli.service_arguments import add_completion, add_erase, add_move, add_service
 from kefu.cli.tool_arguments import add_tools
 
 
@@ -33,5 +33,6 @@ def parser() -> argparse.ArgumentParser:
     add_gaps(commands)
     add_answers(commands)
     add_erase(commands)
+    add_move(commands)
     add_tools(commands)
     return top

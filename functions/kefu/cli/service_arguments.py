@@ -77,6 +77,25 @@ def add_erase(commands: Commands) -> None:
     )
 
 
+def add_move(commands: Commands) -> None:
+    move = commands.add_parser(
+        "move",
+        help="copy the store into another database: SQLite or PostgreSQL",
+        description="Copy chats, requests for a person, answers of people, sums and the key of\n"
+        "session tokens from the store of the settings into another one, which should be empty.\n"
+        "Stop Kefu before. After an interruption, run it again. Both are compared at the end.",
+        epilog="exit codes:\n"
+        "  0  both have the same rows\n"
+        "  1  they differ: the other one had rows before, or Kefu was running\n"
+        "  2  wrong usage, or a store cannot be read or written\n"
+        "  130  interrupted with Ctrl-C",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    move.add_argument(
+        "target", metavar="TARGET", help="sqlite:///FILE or postgresql://USER@HOST/NAME"
+    )
+
+
 def add_completion(commands: Commands) -> None:
     completion = commands.add_parser(
         "completion",

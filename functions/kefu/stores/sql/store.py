@@ -35,6 +35,10 @@ class SqlStore:
         self._file.tidying.append(self._forget)
         self._clock = clock
 
+    @property
+    def database(self) -> Database:
+        return self._file
+
     def sessions(self, retention: Retention) -> SqlSessions:
         """Return a session store in the same database. `aclose` of this store closes it, too."""
         from kefu.stores.sql.sessions import SqlSessions
