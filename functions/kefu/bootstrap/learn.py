@@ -35,6 +35,7 @@ from kefu.stores.sqlite.knowledge.write import (
     write,
 )
 from kefu.upstream.crawl.crawl import MAX_PAGES, Crawler
+from kefu.upstream.crawl.feed import feed_end, read_feed_at
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import PageReader
 
@@ -165,6 +166,11 @@ async def _crawl(
 ) -> tuple[list[PageOutcome], int]:
     fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
+        if feed_end(start):
+            outcomes = await read_feed_at(start, fetcher, known)
+            for one in outcomes:
+                note(one)
+            return outcomes, fetcher.bodies
         crawler = Crawler(start, fetcher, ROBOTS_AGENT, known, note, options.pages)
         outcomes = await crawler.run()
     finally:

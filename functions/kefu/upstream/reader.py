@@ -10,6 +10,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from threading import Timer
 from typing import Any
 
@@ -61,9 +62,11 @@ class PageReader:
         """
         reply, remark = self._ask("page", data, end=end, url=url, charset=charset)
         read = Html(*reply)
-        page = PageText(*read.page)
-        page = page._replace(blocks=[Block(*one) for one in page.blocks])
-        return read._replace(page=page, links=tuple(read.links)), str(remark)
+        return read._replace(page=_page(read.page), links=tuple(read.links)), str(remark)
+
+    def feed(self, data: bytes, end: str, url: str, *, charset: str = "") -> list[PageText]:
+        """The items of a feed, each as a page: see `read_feed`."""
+        return [_page(one) for one in self._ask("feed", data, end=end, url=url, charset=charset)]
 
     def rules(self, robots: bytes, agent: str) -> tuple[float, list[str]]:
         """The seconds between two requests, 0 if robots.txt has no delay; and the sitemaps."""
@@ -120,6 +123,11 @@ class PageReader:
             return f"cannot be read in {self._seconds:g} s, or in the memory of this machine"
         ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return f"cannot be read: its parser ended with {ended}"
+
+
+def _page(fields: Sequence[Any]) -> PageText:
+    page = PageText(*fields)
+    return page._replace(blocks=[Block(*one) for one in page.blocks])
 
 
 def _reply(process: subprocess.Popen[bytes], call: bytes) -> bytes:

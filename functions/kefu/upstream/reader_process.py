@@ -14,11 +14,13 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from kefu.knowledge.extract.feed import read_feed
 from kefu.knowledge.extract.files import Unreadable, read_file
 from kefu.upstream.crawl.site_files import allows, read_rules, read_sitemap
 
 _FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "allows": allows,
+    "feed": read_feed,
     "page": read_file,
     "rules": read_rules,
     "sitemap": read_sitemap,

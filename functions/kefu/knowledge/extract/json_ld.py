@@ -29,7 +29,7 @@ _KEYS = tuple(_KEY_NAMES.split(" "))
 _WEEK = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 _DAY = re.compile(r"\b(Mo|Tu|We|Th|Fr|Sa|Su)(?:[a-z]+)?\b")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SOLD_OUT = {"outofstock": "缺货", "soldout": "缺货", "instock": "有货", "preorder": "预订"}
+_SOLD_OUT = {"out of stock": "缺货", "sold out": "缺货", "in stock": "有货", "pre order": "预订"}
 _ADDRESS = ("streetAddress", "postalCode", "addressLocality", "addressRegion", "addressCountry")
 
 
@@ -65,14 +65,22 @@ def read_questions(data: Iterable[Json]) -> Iterator[tuple[str, str]]:
 
 def read_facts(data: Iterable[Json], language: str) -> Iterator[tuple[str, list[Fact]]]:
     """The names of products and businesses, each with its facts, in the page's language."""
-    tag = "zh" if language_of(language) == "zh" else "en"
-    names = dict(zip(_KEYS, _NAMES[tag].split("|"), strict=True))
+    tag, names = _tag(language), fact_names(language)
     for one in data:
         types = _types(one)
-        found = product_values(one, tag) if "Product" in types else _business(one, tag)
+        found = _product(one, language) if "Product" in types else _business(one, tag)
         facts = [Fact(names[key], value) for key, value in found if value and types != ["Person"]]
         if facts:
             yield _text(one.get("name")), facts
+
+
+def fact_names(language: str) -> dict[str, str]:
+    """The names of facts by their keys, in the language of a page."""
+    return dict(zip(_KEYS, _NAMES[_tag(language)].split("|"), strict=True))
+
+
+def _tag(language: str) -> str:
+    return "zh" if language_of(language) == "zh" else "en"
 
 
 def _types(one: Json) -> list[str]:
@@ -80,14 +88,13 @@ def _types(one: Json) -> list[str]:
     return [str(each) for each in named] if isinstance(named, list) else [str(named)]
 
 
-def product_values(one: Json, tag: str) -> Iterator[tuple[str, str]]:
-    """The facts of a product, by the keys of `_KEYS`."""
+def _product(one: Json, language: str) -> Iterator[tuple[str, str]]:
     for offer in _each(one.get("offers")):
         low, high = _text(offer.get("lowPrice")), _text(offer.get("highPrice"))
         price = _text(offer.get("price")) or "–".join(dict.fromkeys(filter(None, (low, high))))
         if price:
             yield "price", f"{price} {_text(offer.get('priceCurrency'))}".strip()
-        yield "availability", _availability(_text(offer.get("availability")), tag)
+        yield "availability", sold_as(_text(offer.get("availability")), language)
     for brand in _each(one.get("brand")):
         yield "brand", _text(brand.get("name"))
     yield "sku", _text(one.get("sku"))
@@ -131,11 +138,10 @@ def _text(value: object) -> str:
     return f"{value}" if is_number else ""
 
 
-def _availability(address: str, tag: str) -> str:
-    """`in stock` for `https://schema.org/InStock`."""
-    name = address.rpartition("/")[2]
-    words = _CAMEL.sub(" ", name).lower()
-    return _SOLD_OUT.get(name.lower(), words) if tag == "zh" else words
+def sold_as(availability: str, language: str) -> str:
+    """`in stock` for `https://schema.org/InStock` or `in_stock`."""
+    words = _CAMEL.sub(" ", availability.rpartition("/")[2]).lower().replace("_", " ")
+    return _SOLD_OUT.get(words, words) if _tag(language) == "zh" else words
 
 
 def _named_days(text: str, tag: str) -> str:
