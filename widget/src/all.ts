@@ -1,9 +1,16 @@
 /** The whole widget in one file, for pages that pin one hash, and for a loader without its chat. */
 
-import { arrive } from "./chat.ts";
 import { start } from "./loader.ts";
-import { HOST_TAG } from "./seat.ts";
+import { open } from "./open.ts";
+import { partsOf } from "./parts.ts";
+import { HOST_TAG, type Host } from "./seat.ts";
 
-// A loader of an earlier release has drawn the launcher, and runs this file inside its host.
-if (document.currentScript?.closest(HOST_TAG)) arrive();
-else start(() => void arrive());
+const host = document.querySelector<Host>(HOST_TAG);
+const script = document.currentScript;
+// A loader of an earlier release has drawn the launcher, and runs this file inside its host. A later
+// loader imports it, and the script of a module is null.
+if (host?.kefu && (script ? host.contains(script) : true)) {
+  // Loaders of early releases have no such function.
+  host.kefu.fetch ??= partsOf(host, host.kefu.script);
+  void open(host);
+} else start(open);

@@ -3,8 +3,8 @@
 import { ENGLISH, type Texts } from "./texts.ts";
 
 declare global {
-  /** A hash over all files that the chat fetches, which is part of their names; set by the build. */
-  const PARTS: string;
+  /** A hash over all dictionaries, which is part of their names; set by the build. */
+  const DICTIONARIES: string;
 }
 
 /** Milliseconds to wait for a dictionary. After this time the texts are English. */
@@ -17,7 +17,7 @@ export const LONGEST_WAIT_MS = 4_000;
 export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
   return language === "en"
     ? ENGLISH
-    : jsonOf(`chat-widget-${language}.${PARTS}.json`, folder, ENGLISH);
+    : jsonOf(`chat-widget-${language}.${DICTIONARIES}.json`, folder, ENGLISH);
 }
 
 /** Fetches a JSON file; returns `otherwise` on failure or after the time limit. */

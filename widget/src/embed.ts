@@ -1,6 +1,23 @@
 /** The entry point of the loader: a small script that fetches the chat when it is needed. */
 
-import { fetchChat } from "./fetch-chat.ts";
 import { start } from "./loader.ts";
+import type { OpenModule } from "./open.ts";
 
-start(fetchChat);
+declare global {
+  /** The expected hash of the chat's file; set by the build. */
+  const OPEN_INTEGRITY: string;
+}
+
+start(async (host, { script, fetch }) => {
+  let module: OpenModule;
+  try {
+    module = await fetch<OpenModule>("open", OPEN_INTEGRITY);
+  } catch (error) {
+    // A loader that a browser has cached may be of an earlier release, whose chat is no longer served.
+    // Then the widget in one file takes its place, unless the page allows only known hashes.
+    if (!script || script.integrity) throw error;
+    await import(new URL("chat-widget.all.js", script.src).href);
+    return;
+  }
+  await module.open(host);
+});

@@ -55,19 +55,15 @@ declare global {
   const TIP_INTEGRITY: string;
 }
 
-/** Imports another module of this build, by its name and hash. */
-export type ImportPart = <Module>(name: string, integrity: string) => Promise<Module>;
-
 /**
- * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
- * further files: the talk with a person, the contact form if the site has one, and the bot check.
+ * The extras for the widget in `root`. `speak` announces a text to screen readers. The seat
+ * fetches further files: the talk with a person, the contact form if the site has one, and the bot check.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
-  part: ImportPart,
-  { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
+  { settings, apiUrl, script, fetch: part }: Seat,
 ) {
   warnOfUnknown(settings);
   adopt(root, stylesheet);

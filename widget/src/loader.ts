@@ -2,12 +2,13 @@
  * The loader: draws the launcher, and fetches the chat when the visitor or the page's scripts need it.
  * Calls of the page's scripts are queued until then, and run in their order.
  *
- * The loader has to stay below 1.6 KB, so code that the chat can run belongs there.
+ * The loader has to stay small, so code that the chat can run belongs there.
  */
 
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { isKeptOpen } from "./kept-open.ts";
-import { HOST_TAG, type Host } from "./seat.ts";
+import { partsOf } from "./parts.ts";
+import { HOST_TAG, type Host, type Seat } from "./seat.ts";
 import { isOn, lookOf, settingsOf, USABLE } from "./settings.ts";
 import { CHAT, drawing } from "./view/drawing.ts";
 import stylesheet from "./view/launcher.css";
@@ -19,8 +20,8 @@ declare global {
   }
 }
 
-/** Fetches the chat into its `host`; `failed` is called if that is not possible now. */
-export type Bring = (host: Host, script: HTMLScriptElement | null, failed: () => void) => void;
+/** Creates the chat in its `host`. Rejects if that is not possible now. */
+export type Bring = (host: Host, seat: Seat) => Promise<void>;
 
 /** One function without helpers, because each further function makes the file larger. */
 export function start(bring: Bring): void {
@@ -56,7 +57,7 @@ export function start(bring: Bring): void {
   const send = (): void => {
     if (isComing) return;
     isComing = true;
-    bring(host, script, () => {
+    bring(host, seat).catch(() => {
       isComing = false;
       // After a mere movement of the pointer, a failure is not shown: the visitor has asked for nothing.
       if (!calls.splice(0)[0]) return;
@@ -93,7 +94,9 @@ export function start(bring: Bring): void {
     chat = arrived;
     for (const call of calls) call();
   };
-  host.kefu = { launcher, settings, apiUrl: address.href, script, take };
+  const fetch = partsOf(host, script);
+  const seat: Seat = { launcher, settings, apiUrl: address.href, script, fetch, take };
+  host.kefu = seat;
 
   // TypeScript does not know that a text can be assigned to a DOMTokenList.
   (launcher as { part: unknown }).part = launcher.className = "launcher";

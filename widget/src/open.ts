@@ -1,12 +1,12 @@
 /** Creates the widget from the elements that the loader has drawn. */
 
 import { textsOf } from "./dictionaries.ts";
-import type { Extras, ExtrasModule, ImportPart, UseExtras } from "./extras.ts";
+import type { Extras, ExtrasModule, UseExtras } from "./extras.ts";
 import { languageOf } from "./languages.ts";
-import { Lazy, lazyModule } from "./lazy.ts";
+import { Lazy } from "./lazy.ts";
 import { readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
-import { HOST_TAG, type Host, type Seat } from "./seat.ts";
+import type { Host, Seat } from "./seat.ts";
 import { RTL, settingsOf, userTokenOf } from "./settings.ts";
 import { areaOf, Store } from "./store.ts";
 import type { Texts } from "./texts.ts";
@@ -20,14 +20,13 @@ declare global {
   const EXTRAS_INTEGRITY: string;
 }
 
-/** Takes over the seat that the loader prepared; there is none if the widget was removed. */
-export async function arrive(): Promise<void> {
-  const host = document.querySelector<Host>(HOST_TAG);
-  if (!host?.kefu) return;
+/** Takes over the seat that the loader prepared in `host`; the widget may have been removed since. */
+export async function open(host: Host): Promise<void> {
   const seat = host.kefu;
+  if (!seat || !host.isConnected) return;
   delete host.kefu;
-  // The script elements that loaded this file. Each one alone: if an element loses all its children
-  // at once, Chromium drops the click of a button that is being pressed inside.
+  // The script elements with which loaders of early releases ran this code. Each one alone: if an element
+  // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
   for (const script of [...host.children]) script.remove();
   const wanted = [seat.settings.lang, document.documentElement.lang, ...navigator.languages];
   const texts = await textsOf(languageOf(wanted), seat.script?.src);
@@ -88,8 +87,9 @@ function lazyExtras(
   speak: (text: string) => void,
 ): Lazy<Extras> {
   return new Lazy(async () => {
-    const part: ImportPart = (name, integrity) => lazyModule(host, seat.script, name, integrity);
-    const module: ExtrasModule = await part("extras", EXTRAS_INTEGRITY);
-    return module.default(host.shadowRoot, texts, speak, part, seat);
+    const module = await seat.fetch<ExtrasModule>("extras", EXTRAS_INTEGRITY);
+    return module.default(host.shadowRoot, texts, speak, seat);
   });
 }
+
+export type OpenModule = { readonly open: typeof open };
