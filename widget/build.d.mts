@@ -15,4 +15,5 @@ export interface Made {
 type Measures = Readonly<Record<"loader" | "first answer" | "tools", number>>;
 export const LIMITS: Measures;
 export function measured(sizes: Made["sizes"]): Measures;
+export function sizeOf(code: Buffer): number;
 export function made(): Promise<Made>;
