@@ -8,16 +8,14 @@ declare global {
   const OPEN_INTEGRITY: string;
 }
 
-start(async (host, { script, fetch }) => {
-  let module: OpenModule;
-  try {
-    module = await fetch<OpenModule>("open", OPEN_INTEGRITY);
-  } catch (error) {
-    // A loader that a browser has cached may be of an earlier release, whose chat is no longer served.
-    // Then the widget in one file takes its place, unless the page allows only known hashes.
-    if (!script || script.integrity) throw error;
-    await import(new URL("chat-widget.all.js", script.src).href);
-    return;
-  }
-  await module.open(host);
-});
+start((host, { script, fetch }) =>
+  fetch<OpenModule>("open", OPEN_INTEGRITY).then(
+    ({ open }) => open(host),
+    (error) => {
+      // A loader that a browser has cached may be of an earlier release, whose chat is no longer served.
+      // Then the widget in one file takes its place, unless the page allows only known hashes.
+      if (!script || script.integrity) throw error;
+      return import(new URL("chat-widget.all.js", script.src).href);
+    },
+  ),
+);

@@ -1,6 +1,7 @@
 /** Modules that the chat fetches at their first use. */
 
-import { LONGEST_WAIT_MS } from "./dictionaries.ts";
+/** Milliseconds to wait for a module. After this time the chat goes on without it. */
+const LONGEST_WAIT_MS = 4_000;
 
 /** A module that is fetched once, when it is first needed. */
 export class Lazy<Module> {

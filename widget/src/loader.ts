@@ -5,8 +5,10 @@
  * The loader has to stay small, so code that the chat can run belongs there.
  */
 
+import { textsOf } from "./dictionaries.ts";
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { isKeptOpen } from "./kept-open.ts";
+import { languageOf } from "./languages.ts";
 import { partsOf } from "./parts.ts";
 import { HOST_TAG, type Host, type Seat } from "./seat.ts";
 import { isOn, lookOf, settingsOf, USABLE } from "./settings.ts";
@@ -21,7 +23,7 @@ declare global {
 }
 
 /** Creates the chat in its `host`. Rejects if that is not possible now. */
-export type Bring = (host: Host, seat: Seat) => Promise<void>;
+export type Bring = (host: Host, seat: Seat) => Promise<unknown>;
 
 /** One function without helpers, because each further function makes the file larger. */
 export function start(bring: Bring): void {
@@ -57,6 +59,8 @@ export function start(bring: Bring): void {
   const send = (): void => {
     if (isComing) return;
     isComing = true;
+    // At the same time as the chat: the visitor waits once for both.
+    seat.texts ??= textsOf(languageOf(wanted), script?.src);
     bring(host, seat).catch(() => {
       isComing = false;
       // After a mere movement of the pointer, a failure is not shown: the visitor has asked for nothing.
@@ -107,8 +111,8 @@ export function start(bring: Bring): void {
   launcher.onpointerenter = launcher.onfocus = send;
 
   const sheet = new CSSStyleSheet();
-  const language = settings.lang || document.documentElement.lang || navigator.language;
-  sheet.replaceSync(stylesheet + lookOf(settings, language));
+  const wanted = [settings.lang, document.documentElement.lang, ...navigator.languages];
+  sheet.replaceSync(stylesheet + lookOf(settings, wanted.find(Boolean)));
   const shadow = host.attachShadow({ mode: "open" });
   shadow.adoptedStyleSheets = [sheet];
   // Next to the body: a transform or filter on the body would move elements with a fixed position.

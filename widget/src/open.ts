@@ -1,15 +1,13 @@
 /** Creates the widget from the elements that the loader has drawn. */
 
-import { textsOf } from "./dictionaries.ts";
 import type { Extras, ExtrasModule, UseExtras } from "./extras.ts";
-import { languageOf } from "./languages.ts";
 import { Lazy } from "./lazy.ts";
 import { readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
 import type { Host, Seat } from "./seat.ts";
 import { RTL, settingsOf, userTokenOf } from "./settings.ts";
 import { areaOf, Store } from "./store.ts";
-import type { Texts } from "./texts.ts";
+import { ENGLISH, type Texts } from "./texts.ts";
 import { KeptTransport } from "./transport/kept.ts";
 import { element } from "./view/dom.ts";
 import type { Surface } from "./view/view.ts";
@@ -28,8 +26,7 @@ export async function open(host: Host): Promise<void> {
   // The script elements with which loaders of early releases ran this code. Each one alone: if an element
   // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
   for (const script of [...host.children]) script.remove();
-  const wanted = [seat.settings.lang, document.documentElement.lang, ...navigator.languages];
-  const texts = await textsOf(languageOf(wanted), seat.script?.src);
+  const texts = { ...ENGLISH, ...(await seat.texts) };
   seat.launcher.setCustomValidity("");
   host.lang = texts.lang;
   host.dir = RTL.test(texts.lang) ? "rtl" : "ltr";

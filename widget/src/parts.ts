@@ -7,12 +7,12 @@ export type FetchPart = <Module>(name: string, integrity: string) => Promise<Mod
 
 /** `host` is in the page: only there does the browser fetch what a link names. */
 export function partsOf(host: HTMLElement, script: HTMLScriptElement | null): FetchPart {
-  /** A `?` for each failure, by name: a browser may never fetch a failed address again. */
-  const failures: Record<string, string> = {};
+  /** A `?` for each failure: a browser may never fetch a failed address again. */
+  let failures = "";
   return async (name, integrity) => {
     // The name of the file contains the beginning of its hash.
     const version = integrity.slice(7, 19).replace(/\W/g, "-");
-    const file = `chat-widget-${name}.${version}.js${failures[name] ?? ""}`;
+    const file = `chat-widget-${name}.${version}.js${failures}`;
     const href = new URL(file, script?.src).href;
     // The link verifies the hash; import() has no such option, and takes the file that the link fetched.
     const link = document.createElement("link");
@@ -25,7 +25,7 @@ export function partsOf(host: HTMLElement, script: HTMLScriptElement | null): Fe
       });
       return await import(href);
     } catch (error) {
-      failures[name] = `${failures[name] ?? ""}?`;
+      failures += "?";
       if (script) renew(script.src);
       throw error;
     } finally {
