@@ -14,8 +14,10 @@ CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>
 # The tests of CI use Chromium only.
 OTHER_BROWSERS = $(if $(FIREFOX),,firefox-esr) $(if $(shell command -v WebKitWebDriver),,webkit2gtk-driver) \
   $(if $(shell command -v Xvfb),,xvfb)
+# Debian's package does not put the server's programs on the PATH.
+POSTGRESQL = $(firstword $(wildcard /usr/lib/postgresql/*/bin/initdb) $(shell command -v initdb))
 MISSING = $(if $(CHROMIUM),,chromium-headless-shell) $(if $(filter true,$(CI)),,$(OTHER_BROWSERS)) \
-  $(foreach name,$(PROGRAMS),$(if $(shell PATH="$$PATH:/usr/sbin" command -v $(name)),,$(name)))
+  $(if $(POSTGRESQL),,postgresql) $(foreach name,$(PROGRAMS),$(if $(shell PATH="$$PATH:/usr/sbin" command -v $(name)),,$(name)))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'

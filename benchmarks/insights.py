@@ -13,7 +13,7 @@ from pathlib import Path
 from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions
-from kefu.stores.sqlite import words
+from kefu.stores.sql import words
 from kefu.stores.sqlite.connection import set_up
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.insights import insights

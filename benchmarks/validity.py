@@ -2,7 +2,7 @@
 
 Takes 50,000 random conversations of each format by default, with broken tool calls, pins, summaries
 and every strategy, and trims each one twice. The rules of the APIs are in
-tests/unit/context/wire/formats.py.
+tests/unit/context/wire/formats.py and other_formats.py.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import sys
 import time
 from collections import Counter
 
-from tests.unit.context.wire.formats import FORMATS
-from tests.unit.context.wire.fuzz import trimmed_wrongly
+from tests.unit.context.wire.fuzz import ALL_FORMATS, trimmed_wrongly
 
 
 def main() -> int:
     histories = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
     invalid = 0
-    for name in FORMATS:
+    for name in ALL_FORMATS:
         start = time.monotonic()
         wrong = Counter(trimmed_wrongly(name, seed) for seed in range(histories))
         del wrong[""]

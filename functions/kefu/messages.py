@@ -6,7 +6,8 @@ longer than importing all of `kefu.context`.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Self
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -33,3 +34,53 @@ class Message(NamedTuple):
     reasoning: str = ""
     """What a model thought before its tool calls, in `reasoning_content`: some models want it back.
     """
+
+    @classmethod
+    def of(cls, value: object) -> Self:
+        """The message, or that of a chat completion: a dict, or an object of OpenAI's client.
+
+        Of a content in parts, the texts are taken. Raises TypeError for any other object.
+        """
+        if isinstance(value, cls):
+            return value
+        content = _field(value, "content")
+        role = _ROLES.get(str(_field(value, "role")))
+        parts = content if isinstance(content, list) else [content or ""]
+        texts = [part if isinstance(part, str) else _field(part, "text") for part in parts]
+        calls = _field(value, "tool_calls") or ()
+        if role is None or not all(isinstance(text, str) for text in texts):
+            raise TypeError(
+                f"This is not a message of a chat completion: {value!r:.120}. Pass kefu.context"
+                '.Message("user", "text") or {"role": "user", "content": "text"};'
+                " kefu.context.trim_messages takes the messages of other APIs, images and files."
+            )
+        return cls(
+            role,
+            "".join(texts),
+            tuple(_call_of(call) for call in calls),
+            _field(value, "tool_call_id"),
+            reasoning=_field(value, "reasoning_content") or "",
+        )
+
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+
+
+def _call_of(call: Any) -> ToolCall:
+    made = _field(call, "function")
+    name, arguments = _field(made, "name"), _field(made, "arguments")
+    if not isinstance(arguments, str):
+        import json  # imported here because it slows the import of the library
+
+        arguments = json.dumps(arguments, ensure_ascii=False, default=str)
+    return ToolCall(_field(call, "id") or "", name or "", arguments)
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import httpx
 import pytest
 
 from kefu.sessions.store.model import LEASE, Retention, SessionId
@@ -22,6 +23,7 @@ from kefu.tools.use import stored_uses
 from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
+from tests.fakes.asking import Answer
 from tests.fakes.choosing import calling
 from tests.fakes.lambda_instance import Instance
 from tests.fakes.shopping import CHOOSING, Shopper, orders, outcome, settings_file
@@ -211,8 +213,9 @@ async def test_a21_a_new_instance_decides_for_a_frozen_one_and_the_thaw_changes_
             assert (answer.complete, outcome(answer)) == (True, ended)
             assert await sold.state(visitor) == ended
             assert len(sold.instances) == 2
-        old = await clicking
-        assert old.complete is False
+        [old] = await asyncio.gather(clicking, return_exceptions=True)
+        # On a busy machine the client waits too long, and gives up.
+        assert isinstance(old, httpx.ReadTimeout) or (isinstance(old, Answer) and not old.complete)
         assert outcome(await visitor.click()) == ended
         assert await sold.state(visitor) == ended
         assert sold.shop.cancelled["10"] == 1

@@ -12,6 +12,7 @@ from kefu.agent.tools import TOOLS, Workplace, tool_of
 from kefu.cli.parser import parser
 from kefu.terminal.slash_commands import COMMANDS
 from kefu.upstream.public_web import PublicWeb
+from tests.fakes.spoken import result_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8")
 
@@ -26,7 +27,7 @@ async def test_the_tool_that_the_page_adds_works(
     place = Workplace(tmp_path, lambda: 0.0, PublicWeb().get)
     tool = tool_of(import_module("word_count").word_count, place)
     assert tool.description == "Count the words of a text. Input: text."
-    assert await tool.call("three short words") == "3"
+    assert await result_of(tool, "three short words") == "3"
     await place.processes.aclose()
 
 

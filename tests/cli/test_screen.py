@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from kefu.agent.tools import Tool
 from kefu.terminal.markdown import MarkdownStream
 from kefu.terminal.screen import Terminal
-from tests.fakes.spoken import rig
+from tests.fakes.spoken import rig, text_tool
 
 
 class Tty(io.StringIO):
@@ -42,7 +41,7 @@ async def test_s8_an_answer_is_on_standard_output_once(
     out, err = stream(), stream()
     screen = Terminal(out, err, lambda: None)
     deps = {"on_event": screen.hear, "on_piece": screen.piece}
-    talk = rig(*ANSWERS[name], tools=(Tool("look", "", nothing),), deps=deps)
+    talk = rig(*ANSWERS[name], tools=(text_tool("look", "", nothing),), deps=deps)
     screen.over(await talk.session.run_turn("what is 2 + 2?"))
     assert out.getvalue().count("It is four.") == 1
     if stream is io.StringIO:

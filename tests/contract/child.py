@@ -1,8 +1,8 @@
 """A separate process that uses one store: `python -m tests.contract.child STORE`.
 
-STORE is `sqlite:///FILE` or `dynamodb://TABLE`. Each line on stdin is a JSON list with the name of
-an operation and its arguments. Each line on stdout is the result, or {"unavailable": reason}. The
-first operation opens the store.
+STORE is `sqlite:///FILE`, `postgresql://…` or `dynamodb://TABLE`. Each line on stdin is a JSON list
+with the name of an operation and its arguments. Each line on stdout is the result, or
+{"unavailable": reason}. The first operation opens the store.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint, Reason
 from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb.store import DynamoStore
+from kefu.stores.sql.store import SqlStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import patient
 from tests.fakes.running import Running
@@ -71,14 +72,14 @@ class Child(Running):
         return json.loads(line)
 
 
-Either = SqliteStore | DynamoStore
+Either = SqlStore | DynamoStore
 
 
 def _plain(view: Cooldowns) -> dict[str, list[object]]:
     return {key: [cooldown.until, cooldown.reason.value] for key, cooldown in view.items()}
 
 
-async def _do(store: SqliteStore | DynamoStore, operation: str, *arguments: Any) -> object:
+async def _do(store: Either, operation: str, *arguments: Any) -> object:
     return await OPERATIONS[operation](store, *arguments)
 
 
@@ -137,9 +138,14 @@ OPERATIONS: dict[str, Callable[..., Awaitable[object]]] = {
 
 async def _main(url: str) -> None:
     engine, _, name = url.partition("://")
-    store: SqliteStore | DynamoStore
+    store: Either
     if engine == "sqlite":
         store = SqliteStore(name.removeprefix("/"), time.time)
+    elif engine == "postgresql":
+        # Not at the top: the others need no PostgreSQL.
+        from kefu.stores.postgresql.store import PostgresStore
+
+        store = PostgresStore(url, time.time)
     else:
         store = patient(DynamoStore(name, time.time))
     for line in sys.stdin:

@@ -25,7 +25,7 @@ def clock() -> HandClock:
     return HandClock()
 
 
-GUARDED = ("guarded memory", "guarded sqlite", "guarded dynamodb_local")
+GUARDED = ("guarded memory", "guarded sqlite", "guarded postgresql", "guarded dynamodb_local")
 
 
 @pytest.fixture(params=each("memory", *ENGINES, *GUARDED))

@@ -21,12 +21,15 @@ from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import MAX_THREADS
 from kefu.stores.memory import MemoryStore
+from kefu.stores.postgresql.store import PostgresStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from tests.parts.postgresql import Postgres
 
 
 class HandClock:
@@ -56,7 +59,7 @@ class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
-ENGINES = ("sqlite", "dynamodb_local", "dynalite")
+ENGINES = ("sqlite", "postgresql", "dynamodb_local", "dynalite")
 
 Part = Callable[[str], object]
 """Starts a part by the name of its fixture, if a test needs it: `request.getfixturevalue`."""
@@ -72,6 +75,8 @@ async def opened(
         store = MemoryStore(clock)
     elif engine == "sqlite":
         store = SqliteStore(folder / "kefu.sqlite3", clock)
+    elif engine == "postgresql":
+        store = PostgresStore(cast("Postgres", part(engine)).new_schema(), clock)
     else:
         store = await new_table(cast(str, part(engine)), clock, with_ttl=engine != "dynalite")
     try:

@@ -14,8 +14,8 @@ from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
-from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.rows import AT_ONCE, DELETED_MARK, purge_part
+from kefu.stores.sql.database import writing
+from kefu.stores.sql.rows import AT_ONCE, DELETED_MARK, purge_part
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, new
 from tests.contract.engines import HandClock, every_item, new_table, settled

@@ -88,6 +88,95 @@ def test_a_follow_up_is_found_with_the_question_before_it(file: Path) -> None:
     assert found(file, "and how long?", "Do you ship to Norway?")[0] == f"{SITE}/delivery#norway"
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("can i tarck it?", "delivery#tracking"),
+        ("working dyas to nrway", "delivery#norway"),
+        ("refnud", "returns"),
+        ("Oesterreich lieferungn", "de"),
+        ("osterreich", "de"),
+        ("OSTERREICH", "de"),
+    ],
+)
+def test_g36_a_question_with_a_typo_or_without_accents_finds_its_passage(
+    file: Path, question: str, first: str
+) -> None:
+    assert found(file, question)[0] == f"{SITE}/{first}"
+
+
+def test_g36_a_word_of_the_pages_is_not_mended(tmp_path: Path) -> None:
+    pages = [page("a", "A", Block("We sell zimtals.")), page("b", "B", Block("We sell zimtols."))]
+    write(tmp_path / "site.kefu", run(pages))
+    assert found(tmp_path / "site.kefu", "zimtals") == [f"{SITE}/a"]
+    assert found(tmp_path / "site.kefu", "zimtuls?") != []
+
+
+def test_g36_a_file_of_an_earlier_version_is_asked_as_before(file: Path) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.executescript("DROP TABLE spelling; DROP TABLE unmarked")
+    assert found(file, "tracking the parcel")[0] == f"{SITE}/delivery#tracking"
+    assert found(file, "tarcking") == []
+
+
+def test_k8_a_page_with_several_addresses_takes_one_place(tmp_path: Path) -> None:
+    block = Block("A tent can be returned within thirty days.")
+    urls = ("tents", "tents/", "tents/index.html", "tents?page=1")
+    size = write(tmp_path / "site.kefu", run([page(url, "Tents", block) for url in urls]))
+    assert found(tmp_path / "site.kefu", "return a tent") == [f"{SITE}/tents"]
+    assert size.pages == 1
+    assert set(size.left_out.values()) == {f"is the same page as {SITE}/tents"}
+    opened = KnowledgeFile(tmp_path / "site.kefu")
+    assert len(opened.problems()) == 1
+    opened.close()
+    assert len(read_back(tmp_path / "site.kefu")) == 4
+
+
+def test_k8_a_passage_of_several_pages_takes_one_place(tmp_path: Path) -> None:
+    same = [Block("Returns", 2), Block("A tent can be returned within thirty days. " * 9)]
+    pages = [
+        page(
+            str(n), "Tents", Block(f"Number {n}. " * 40), *same, Block(f"{n}", 2), Block("x " * 99)
+        )
+        for n in range(3)
+    ]
+    write(tmp_path / "site.kefu", run(pages))
+    opened = KnowledgeFile(tmp_path / "site.kefu")
+    texts = [one.text for one in opened.find("return a tent within thirty days", (), 6)]
+    opened.close()
+    assert sum("thirty days" in one for one in texts) == 1
+
+
+def test_k15_each_row_and_each_page_of_a_pdf_counts_as_a_page(tmp_path: Path) -> None:
+    rows = [
+        one
+        for n in range(8)
+        for one in (
+            Block(f"May I return tent {n}?", 2, apart=True),
+            Block(f"Yes, within {n} days."),
+        )
+    ]
+    sheets = [
+        one
+        for n in range(1, 9)
+        for one in (Block("", anchor=f"page={n}", apart=True), Block(f"A bicycle needs oil {n}."))
+    ]
+    pages = [page("faq.csv", "faq.csv", *rows), page("guide.pdf", "Guide", *sheets)]
+    size = write(tmp_path / "site.kefu", run(pages))
+    assert (size.pages, size.passages) == (2, 16)
+    opened = KnowledgeFile(tmp_path / "site.kefu")
+    tents = opened.find("return a tent", (), 6)
+    assert len(tents) == 6
+    assert {one.url for one in tents} == {f"{SITE}/faq.csv"}
+    assert {one.title for one in tents} <= {f"May I return tent {n}?" for n in range(8)}
+    oil = opened.find("oil for a bicycle", (), 6)
+    assert len(oil) == 6
+    assert {one.url for one in oil} <= {f"{SITE}/guide.pdf#page={n}" for n in range(1, 9)}
+    assert len(opened.page(f"{SITE}/guide.pdf")) == 8
+    assert opened.facts.pages == 2
+    opened.close()
+
+
 def test_at_most_two_passages_of_a_page_are_found(file: Path) -> None:
     urls = found(file, "parcel customs tracked norway refund")
     assert len([one for one in urls if "/delivery" in one]) == 2

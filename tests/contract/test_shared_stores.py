@@ -19,7 +19,7 @@ from tests.parts.plugin import each
 ONE, TWO = "1" * 12, "2" * 12
 
 
-@pytest.fixture(params=each("sqlite", "dynamodb_local", "dynalite"))
+@pytest.fixture(params=each("sqlite", "postgresql", "dynamodb_local", "dynalite"))
 async def shared_store(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -29,6 +29,9 @@ async def shared_store(
     """The address of a store that child processes open, too. They find DynamoDB by a variable."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/state/kefu.sqlite3"
+        return
+    if request.param == "postgresql":
+        yield request.getfixturevalue("postgresql").new_schema()
         return
     endpoint = request.getfixturevalue(request.param)
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)

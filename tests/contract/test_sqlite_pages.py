@@ -128,7 +128,7 @@ async def test_t29_texts_of_chats_are_on_overflow_pages_only(file: Path) -> None
         [(tables,)] = db.execute(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%fill BLOB%'"
         ).fetchall()
-    assert tables == 7
+    assert tables == 8
     await store.aclose()
 
 

@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from kefu.sessions.store.model import Retention
 from kefu.sessions.store.ports import Sessions
+from kefu.stores.sql.store import SqlStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.asking import Answer, client
 from tests.fakes.stage import Stage
@@ -72,7 +73,15 @@ def new_id() -> str:
 @asynccontextmanager
 async def store_of(stage: Stage, now: Any) -> AsyncIterator[Sessions]:
     """The service's store, opened by this process as well."""
-    store = SqliteStore(stage.service.folder / FILE, now)
+    address = stage.service.environment["KEFU_STORE"]
+    store: SqlStore
+    if address.startswith("postgresql:"):
+        # Not at the top: few tests need PostgreSQL.
+        from kefu.stores.postgresql.store import PostgresStore
+
+        store = PostgresStore(address, now)
+    else:
+        store = SqliteStore(stage.service.folder / FILE, now)
     yield store.sessions(Retention())
     await store.aclose()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import MappingProxyType
 from typing import NamedTuple
 
 TEXT = "This page says what a visitor of the shop may want to know about {0}. " * 3
@@ -21,6 +22,8 @@ class Answer(NamedTuple):
     seconds: float = 0.0
     coding: str = ""
     """The header Content-Encoding."""
+    more: Mapping[str, str] = MappingProxyType({})
+    """More headers."""
 
 
 def html(name: str, *links: str, head: str = "", body: str = "") -> Answer:
@@ -78,6 +81,8 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.send_header("ETag", etag)
             if found.coding:
                 self.send_header("Content-Encoding", found.coding)
+            for name, value in found.more.items():
+                self.send_header(name, value)
             if found.location:
                 self.send_header("Location", found.location)
             self.end_headers()

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kefu.agent.events import AgentSessionId, SessionEvent
+from kefu.agent.instructions import arguments_of
 from kefu.agent.react import AgentDeps, AgentOptions, AgentSession, Piece, create_agent_session
-from kefu.agent.tools import Tool
+from kefu.agent.tools import Tool, tool_of
 from kefu.chat.prompt import Sampling
 from kefu.context import CHARACTERS
+from kefu.errors import ToolFailed
 from kefu.relay import sse
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import NORMAL, RelayOptions
 from kefu.stores.memory import MemoryStore
+from kefu.tools.tool import Visitor
+from kefu.tools.workbench import Limits, Surroundings, Workbench
 
 KEY = "key-of-the-test"
 
@@ -108,6 +114,32 @@ async def until(so: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
         while not so():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0)
+
+
+def text_tool(
+    name: str, description: str, call: Callable[[str], Awaitable[str]], **fields: Any
+) -> Tool:
+    """A tool with the argument `text`, made of a function as in docs/agent.md."""
+
+    async def function(text: str) -> str:
+        """Does something."""
+        return await call(text)
+
+    function.__name__ = name
+    return tool_of(function)._replace(description=description, **{"idempotent": False, **fields})
+
+
+async def result_of(tool: Tool, text: str) -> str:
+    """The result of a call with this input, as a model writes it. Raises ToolFailed."""
+    limits = Limits(call_seconds=600, seconds=600, result=sys.maxsize, arguments=sys.maxsize)
+    around = Surroundings(time.time, time.monotonic)
+    bench = Workbench({tool.name: tool}, Visitor(), around, limits=limits)
+    [use] = bench.take([(tool.name, arguments_of(tool, text.strip()))], 0)
+    if use.state == "running":
+        use = await bench.run(use)
+    if use.state != "done":
+        raise ToolFailed(use.result)
+    return use.result
 
 
 @dataclass

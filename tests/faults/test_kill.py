@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import sqlite3
 import time
@@ -59,12 +60,15 @@ def roles(count: int) -> list[str]:
     return [("user", "assistant")[n % 2] for n in range(count)]
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("kills", [2, slow(8)])
 async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(
-    staged: Staged, kills: int
+    staged: Staged, kills: int, engine: str, request: pytest.FixtureRequest
 ) -> None:
     """Every chat can continue. The unfinished message is not part of later prompts."""
-    running = staged(4, store=STORE, capture="off")
+    is_file = engine == "sqlite"
+    store = STORE if is_file else request.getfixturevalue("postgresql").new_schema()
+    running = staged(4, store=store, capture="off")
     running.script(echo)
     visitors = [Chatty(running, number=number) for number in range(AT_ONCE)]
     for _ in range(kills):
@@ -86,9 +90,9 @@ async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(
     assert interrupted > kills * AT_ONCE / 3  # the other requests had not arrived yet
     answered = sum(len(visitor.answered) for visitor in visitors)
     assert answered > kills * AT_ONCE / 4
-    db = sqlite3.connect(running.service.folder / FILE)
-    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    db.close()
+    if is_file:
+        with contextlib.closing(sqlite3.connect(running.service.folder / FILE)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 async def check_stored(visitor: Chatty) -> int:

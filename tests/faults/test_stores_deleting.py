@@ -15,8 +15,8 @@ import pytest
 
 from kefu.sessions.store.model import Retention, TurnOutcome
 from kefu.sessions.store.ports import Sessions
+from kefu.stores.sql.rows import AT_ONCE
 from kefu.stores.sqlite.connection import LONGEST_LOG
-from kefu.stores.sqlite.rows import AT_ONCE
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, ask
 from tests.contract.churn import fill, name_of, numbers_in, text

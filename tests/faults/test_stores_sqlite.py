@@ -20,7 +20,7 @@ from kefu.relay.key_pool import Cooldown, Reason, fingerprint
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.memory import MemoryStore
-from kefu.stores.sqlite.connection import writing
+from kefu.stores.sql.database import writing
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.stores.sqlite.turn_taking import MAX_PAUSE_SECONDS, Turn

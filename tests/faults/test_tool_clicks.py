@@ -19,7 +19,7 @@ from tests.fakes.shopping import CHOOSING, Shopper, orders, outcome, settings_fi
 from tests.fakes.stage import UNHURRIED, Stage, stage
 from tests.fakes.tool_shop import ToolShop
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.plugin import CREDENTIALS, each
+from tests.parts.plugin import CREDENTIALS, slow
 
 ROUNDS = range(100, 120)
 
@@ -44,7 +44,7 @@ class Pair(NamedTuple):
         return found
 
 
-@pytest.fixture(params=each("sqlite", "dynamodb_local"))
+@pytest.fixture(params=["sqlite", slow("postgresql"), slow("dynamodb_local")])
 async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         upstream = stack.enter_context(ScriptedUpstream())
@@ -54,6 +54,8 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         given: dict[str, Any] = {**UNHURRIED, "config": settings_file(tmp_path, shop.url)}
         if request.param == "sqlite":
             given["store"] = f"sqlite:///{tmp_path / 'chats.sqlite3'}"
+        elif request.param == "postgresql":
+            given["store"] = request.getfixturevalue(request.param).new_schema()
         else:
             endpoint = request.getfixturevalue(request.param)
             request.getfixturevalue("aws_environment")

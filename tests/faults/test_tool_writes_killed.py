@@ -17,11 +17,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
 from kefu.sessions.store.model import Retention, SessionId
 from kefu.sessions.store.ports import Sessions
+from kefu.stores.postgresql.store import PostgresStore
 from kefu.tools.use import stored_uses
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
@@ -32,7 +34,7 @@ from tests.fakes.shopping import CHOOSING, Shopper, orders, outcome, settings_fi
 from tests.fakes.stage import UNHURRIED, Stage, stage
 from tests.fakes.tool_shop import ToolShop
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.plugin import CREDENTIALS, each
+from tests.parts.plugin import CREDENTIALS, slow
 
 HOLDING = """
 import asyncio
@@ -192,13 +194,16 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize("engine", each("sqlite", "dynamodb_local"))
+@pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
 async def test_a10_a_write_whose_process_was_killed_happens_once_and_nobody_is_told_a_lie(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """The points are tried side by side, because each waits for its lease."""
-    endpoint = "" if engine == "sqlite" else request.getfixturevalue(engine)
-    if endpoint:
+    endpoint = ""
+    if engine == "postgresql":
+        endpoint = request.getfixturevalue(engine).new_schema()
+    elif engine == "dynamodb_local":
+        endpoint = request.getfixturevalue(engine)
         request.getfixturevalue("aws_environment")
     async with AsyncExitStack() as stack:
         upstream = stack.enter_context(ScriptedUpstream())
@@ -263,6 +268,7 @@ async def check_again(it: Killed) -> None:
 async def killing(
     point: Point, upstream: ScriptedUpstream, shop: ToolShop, endpoint: str, base: Path
 ) -> AsyncIterator[Killed]:
+    """A service at its start. `endpoint`: the address of DynamoDB or PostgreSQL; "": SQLite."""
     folder = base / point.number
     folder.mkdir()
     async with AsyncExitStack() as stack:
@@ -275,18 +281,24 @@ async def killing(
             given["python"] = sys.executable
             given["environment"] = {"PYTHONPATH": str(folder)}
         given["config"] = settings_file(folder, to_shop.url, idempotent=point.idempotent, more=hook)
-        table = to_store = None
+        kept: Sessions | None = None
+        given["store"], to_store = STORE, None
         if endpoint:
+            to_store = stack.enter_context(FaultProxy(endpoint))
+        if to_store and endpoint.startswith("postgresql:"):
+            given["store"] = endpoint.replace(f":{urlsplit(endpoint).port}/", f":{to_store.port}/")
+            postgres = PostgresStore(endpoint, time.time)
+            stack.push_async_callback(postgres.aclose)
+            kept = postgres.sessions(Retention())
+        elif to_store:
             table = await new_table(endpoint, time.time, with_ttl=True)
             stack.push_async_callback(table.aclose)
-            to_store = stack.enter_context(FaultProxy(endpoint))
             given["environment"] |= {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": to_store.url}
-        given["store"] = f"dynamodb://{table.table}" if table else STORE
+            given["store"], kept = f"dynamodb://{table.table}", table.sessions(Retention())
         running = stack.enter_context(stage(1, upstream=upstream, **given))
         it = Killed(point, running, upstream, shop)
         it.to_shop, it.to_store = to_shop, to_store
-        if table:
-            it.kept = table.sessions(Retention())
-        else:
-            it.kept = await stack.enter_async_context(store_of(running, time.time))
+        if kept is None:
+            kept = await stack.enter_async_context(store_of(running, time.time))
+        it.kept = kept
         yield it

@@ -9,13 +9,18 @@ import secrets
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.parts.fetch import folder_of
+
+if TYPE_CHECKING:
+    from tests.parts.postgresql import Postgres
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "local",
@@ -81,6 +86,26 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     with _server(command, tmp_path_factory.mktemp("dynalite")) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A PostgreSQL server, with data of its own."""
+    # Not at the top, because every run of the tests imports this module.
+    from tests.parts.postgresql import Postgres, programs
+
+    found = programs()
+    if found is None:
+        pytest.skip("PostgreSQL is not installed. Try: make parts")
+    # Directly in /tmp, because the server's own user cannot enter pytest's folder.
+    with tempfile.TemporaryDirectory(prefix="kefu-postgresql-") as folder:
+        server = Postgres(found, Path(folder), free_port())
+        server.init()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def slow(*values: object) -> object:

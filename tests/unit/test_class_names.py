@@ -11,7 +11,7 @@ import kefu
 PACKAGE = Path(kefu.__file__).parent
 
 TWICE = {
-    *("Answer", "Conversation", "Filter", "LearntPages", "Reader", "Tool", "Turn", "Unreachable"),
+    *("Answer", "Conversation", "Filter", "LearntPages", "Reader", "Turn", "Unreachable"),
     "_Body",
 }
 """Names that still mean two things."""

@@ -188,6 +188,23 @@ def test_g31_the_list_has_pages_and_wrong_answers_are_refused(
     assert httpx.post(url, json=WRITTEN, timeout=30).status_code == 401
 
 
+def test_g31_assistants_find_and_read_an_answer_at_mcp(staged: Staged, tmp_path: Path) -> None:
+    running = answering(staged, tmp_path, mcp="on")
+    write(running, page="")
+
+    def call(name: str, **arguments: object) -> dict[str, Any]:
+        parameters = {"name": name, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+        headers = {"Accept": "application/json, text/event-stream"}
+        answer = httpx.post(f"{running.url}/mcp", json=body, headers=headers, timeout=30)
+        found: dict[str, Any] = answer.raise_for_status().json()["result"]["structuredContent"]
+        return found
+
+    first, *_ = call("search_pages", query=QUESTION)["passages"]
+    assert (first["title"], first["url"]) == (QUESTION, "")
+    assert call("read_page", page=first["page"])["text"] == first["text"]
+
+
 def test_g31_a_server_without_pages_has_no_answers_and_says_so(staged: Staged) -> None:
     running = staged(1, store=STORE, environment={"ADMIN_TOKEN": TOKEN})
     refused = as_operator(running, "POST", "", WRITTEN)

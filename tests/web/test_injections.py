@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from kefu.agent.tools import Tool
 from kefu.chat.summary_prompt import transcript
 from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
@@ -25,7 +24,7 @@ from kefu.sessions.turn.message_processor import MessageProcessor, default_promp
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.injections import INJECTIONS
-from tests.fakes.spoken import HandClock, Say, Spoken, rig
+from tests.fakes.spoken import HandClock, Say, Spoken, rig, text_tool
 
 KEY = "sk-upstream-0123456789"
 CANARY = "what another visitor wrote"
@@ -172,7 +171,10 @@ async def test_t7_no_output_of_a_tool_ends_early_or_calls_another_tool() -> None
         ran.append(given)
         return ""
 
-    tools = (Tool("read", "reads a file", read), Tool("other", "is not asked for", never))
+    tools = (
+        text_tool("read", "reads a file", read),
+        text_tool("other", "is not asked for", never),
+    )
     for said in INJECTIONS:
         talk = rig(
             '<action tool="read">x</action>', said, "<final>done</final>", tools=tools, max_steps=4

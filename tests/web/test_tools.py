@@ -77,7 +77,7 @@ def sold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     with ToolShop() as shop:
         config = tmp_path_factory.mktemp("tools") / "kefu.toml"
         config.write_text(CONFIG.format(shop=shop.url), encoding="utf-8")
-        given = {"config": str(config), "store": STORE, "openai_api": "server"}
+        given: dict[str, Any] = {"config": str(config), "store": STORE, "openai_api": "server"}
         environment = {"SHOP_TOKEN": SECRET}
         with stage(20, **FAST, **given, environment=environment) as running:
             running.script(Choosing(*RULES))
@@ -267,7 +267,9 @@ def test_a3_a_wrong_table_ends_the_start_with_file_and_line(tmp_path: Path) -> N
     from kefu.settings.loading import load
 
     config = tmp_path / "kefu.toml"
-    table = '[tools.pay]\ndescription = "Pays."\nurl = "https://shop.example/pay"\nmethod = "POST"\n'
+    table = (
+        '[tools.pay]\ndescription = "Pays."\nurl = "https://shop.example/pay"\nmethod = "POST"\n'
+    )
     config.write_text(table)
     with pytest.raises(ConfigurationError, match=r"kefu.toml, line 1: .*approve"):
         load({"KEFU_CONFIG": str(config)})

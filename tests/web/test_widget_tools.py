@@ -352,6 +352,8 @@ def test_a12_signed_in_visitors_alone_have_their_orders(sold: Sold) -> None:
     assert "40.00 EUR" in bob["answers"][-1]
     assert "89.00 EUR" not in bob["answers"][-1]
     assert "EUR" not in nobody["answers"][-1]
+    # The model's word for a tool that there is not stands nowhere.
+    assert nobody["steps"] == []
 
 
 def test_a2_asking_for_a_person_opens_the_form_with_a_summary(sold: Sold) -> None:

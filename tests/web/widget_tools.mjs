@@ -109,7 +109,6 @@ class Visitor {
     const context = await browser.newContext({
       locale: "en-US",
       colorScheme: theme,
-      reducedMotion: given.shots ? "reduce" : "no-preference",
       ...(device === "phone" ? phone : { viewport: { width: 560, height: 780 } }),
     });
     const line = await Line.to(service);

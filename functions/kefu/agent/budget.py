@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from kefu.agent.events import BudgetExceeded, Error, MessageRun, Tokens
 from kefu.agent.history import ChatHistory, sent
+from kefu.agent.journal import Write
 from kefu.agent.meter import Meter
 from kefu.agent.model import AgentModel
-from kefu.agent.options import TokenLimits
-from kefu.agent.tooling import TurnFailed, Write
+from kefu.agent.options import TokenLimits, TurnFailed
 from kefu.chat.summary_prompt import SUMMARY_TOKENS, summary_prompt, whole_sentences
 from kefu.context import Budget, Message, Window, trim_with_summary, window_for
 from kefu.errors import KefuError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from kefu.agent.instructions import observed_tool
 from kefu.context import Message, MessageCounter, ToolCall
 
 # An observation is sent as a user message. Kefu stores it as a tool result. So trimming keeps an
@@ -34,6 +35,13 @@ class ChatHistory:
     def tokens(self) -> int:
         """The tokens of a prompt with all messages."""
         return self.counter.priming + sum(self._costs)
+
+    @property
+    def observed(self) -> Iterator[str]:
+        """The tools whose results the conversation has."""
+        for entry in self.entries:
+            if entry.message.role == "tool" and (tool := observed_tool(entry.message.content)):
+                yield tool
 
     @property
     def messages(self) -> Sequence[Message]:

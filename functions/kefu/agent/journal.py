@@ -8,6 +8,9 @@ from kefu.agent.events import AgentSessionId, AssistantChunk, EventBody, History
 from kefu.errors import HistoryUnavailable
 from kefu.relay.call import Clock
 
+Write = Callable[[EventBody], None]
+"""Writes an event of the current turn."""
+
 
 class Journal:
     """Writes events to all sinks. The first failure of each sink is reported as a warning.

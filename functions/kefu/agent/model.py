@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from kefu.agent.display import Piece, Splitter
-from kefu.agent.events import Assistant, AssistantChunk, Estimate, EventBody, Tokens, Tried
+from kefu.agent.events import Assistant, Estimate, Tokens, Tried
 from kefu.chat.prompt import Sampling, request_body
 from kefu.context import Message
 from kefu.relay.call import Call, Clock
-from kefu.relay.chunks import Chunk, Completion
+from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.relay.relay import Relay
 
@@ -79,32 +79,6 @@ class ModelOutput:
         )
 
 
-class StreamedReply:
-    """Displays and logs an output while it is streamed."""
-
-    def __init__(
-        self,
-        output: ModelOutput,
-        on_piece: Callable[[Piece], None],
-        write: Callable[[EventBody], None],
-    ) -> None:
-        self.output = output
-        self._on_piece = on_piece
-        self._write = write
-        self._splitter = Splitter()
-
-    def feed(self, delta: str) -> None:
-        """Log and display a delta."""
-        self._write(AssistantChunk(delta))
-        for piece in self._splitter.feed(delta):
-            self._on_piece(piece)
-
-    def close(self) -> None:
-        """Display the text that the splitter held back."""
-        for piece in self._splitter.close():
-            self._on_piece(piece)
-
-
 class AgentModel:
     """Sends requests through the relay, which handles keys, retries, time-outs and errors."""
 
@@ -124,19 +98,24 @@ class AgentModel:
         completion = Completion(f"call-{self._count}", sampling.model, int(self._clock.now()))
         return ModelOutput(Call(body, completion, self._clock.monotonic()), self._clock)
 
-    async def ask(self, output: ModelOutput, on_delta: Callable[[str], None] | None = None) -> None:
-        """Send the call and wait for the complete output. Raises the relay's KefuErrors.
+    async def deltas(self, output: ModelOutput) -> AsyncGenerator[str]:
+        """Send the call; its text as it arrives. Raises the relay's KefuErrors.
 
         Also after an error or a cancellation, `output` has the text so far and the connection is
         closed.
         """
+        async with (
+            aclosing(await self._relay.start(output.call)) as answer,
+            aclosing(answer.batches()) as batches,
+        ):
+            async for batch in batches:
+                for chunk in batch:
+                    if delta := output.collected.add(chunk):
+                        yield delta
 
-        def add(chunk: Chunk) -> None:
-            delta = output.collected.add(chunk)
-            if delta and on_delta:
-                on_delta(delta)
-
-        await self._relay.complete(output.call, add)
+    async def ask(self, output: ModelOutput) -> None:
+        """Send the call and wait for the complete output. Raises the relay's KefuErrors."""
+        await self._relay.complete(output.call, output.collected.add)
 
 
 def as_written(content: str, calls: Sequence[tuple[str, str]]) -> str:

@@ -17,11 +17,12 @@ from kefu.agent.events import (
     TurnStatus,
 )
 from kefu.agent.resume import Resumed
-from kefu.agent.tools.tool import Tool
 from kefu.chat.prompt import Sampling
 from kefu.context import CALIBRATED, MessageCounter
 from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
+from kefu.tools.tool import Tool
+from kefu.tools.use import Use
 
 BudgetAction = Literal["reject", "trim", "summarize"]
 ToolPolicy = Literal["skip", "abort", "retry"]
@@ -49,8 +50,12 @@ class AgentDeps:
     """Called with each piece of streamed output: text, thought, action or answer."""
     warn: Callable[[str], None] = _ignore
     """Called with a warning for the user: one line."""
-    approve: Callable[[Tool, str], Awaitable[bool]] | None = None
-    """Called before each tool call with the tool and its input; False rejects the call."""
+    approve: Callable[[Use, str], Awaitable[bool]] | None = None
+    """Called with a call that needs an approval, and with the input as the model wrote it; False
+    rejects the call. Each write needs one: see `kefu.tools.tool.Tool`. None: no write is possible.
+    """
+    redact: Callable[[str], str] = str
+    """Replaces secrets in the results of tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,11 @@ class AgentOptions:
     limits: TokenLimits = field(default_factory=TokenLimits)
     tool_policy: ToolPolicy = "skip"
     tool_timeout: float = 30.0
-    """Seconds for one run of a tool."""
+    """Seconds for one call of a tool, with its retries."""
     tool_output: int = 16 * 1024
     """Maximum bytes of a tool result in the prompt; the rest is cut."""
+    approve_each: bool = False
+    """Whether each call of a tool needs an approval, also a read."""
     log_chunks: bool = False
     """Whether the log contains `assistant_chunk` events."""
     working_directory: str = ""
@@ -107,6 +114,14 @@ class TurnError:
     """The attempts of the failed model call, one per API key."""
     retry_after: int | None = None
     """Seconds to wait before a retry."""
+
+
+class TurnFailed(Exception):
+    """Ends the turn without an answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.error = TurnError(code, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from kefu.agent.events import (
 from kefu.agent.history import ChatHistory
 from kefu.agent.instructions import system_prompt
 from kefu.agent.journal import Journal
-from kefu.agent.loop import AgentTurn, TurnParts
 from kefu.agent.meter import Meter
 from kefu.agent.model import AgentModel
 from kefu.agent.options import AgentDeps, AgentOptions, TurnResult
+from kefu.agent.turn import AgentTurn, TurnParts
 from kefu.context import Message
+from kefu.tools.use import Use
 
 
 class AgentSession:
@@ -64,7 +65,16 @@ class AgentSession:
             log_chunks=options.log_chunks,
         )
         model = AgentModel(deps.relay, deps.clock, options.sampling)
-        self._parts = TurnParts(deps, options, self._journal, self._history, self._meter, model)
+        self._parts = TurnParts(
+            self.id,
+            deps,
+            options,
+            self._journal,
+            self._history,
+            self._meter,
+            model,
+            [Use("", name, "", state="done") for name in self._history.observed],
+        )
         self._open()
 
     def _open(self) -> None:

@@ -5,6 +5,8 @@ once, within minutes. The panel exchanges the ticket for a *pass*, which is vali
 the used tickets are stored. A command signs a short pass for each request, so that the server,
 which may be a wrong server, never gets the token. `kefu chat` and `kefu test` sign a *check*, which
 is good for the bot check alone.
+
+A ticket or pass that is limited to one of several sites has the site's name in its nonce.
 """
 
 from __future__ import annotations
@@ -23,6 +25,16 @@ COMMAND_LIFE = 300.0
 
 
 Kind = Literal["pass", "check"]
+
+
+def limited(nonce: str, site: str) -> str:
+    """The nonce of a ticket or pass that is limited to a site; "": to none."""
+    return f"{nonce}@{site.encode().hex()}" if site else nonce  # any name, for links and headers
+
+
+def site_in(nonce: str) -> str:
+    """The site to which the ticket or pass of a nonce is limited; "" for the whole service."""
+    return bytes.fromhex(nonce.partition("@")[2]).decode()
 
 
 class AdminTokens:
@@ -70,6 +82,10 @@ class AdminTokens:
     def admits(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is the operator's token or a valid pass."""
         return self.is_token(bearer) or self._checked("pass", bearer, now) is not None
+
+    def site_of(self, bearer: str, now: float) -> str:
+        """The site to which a pass that `admits` accepts is limited; "" for the whole service."""
+        return site_in(self._checked("pass", bearer, now) or "")
 
     def admits_check(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is a token or pass that `admits` accepts, or a valid check."""

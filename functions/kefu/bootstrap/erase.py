@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
+from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId
 from kefu.sessions.turn.saving import PAUSES
@@ -50,6 +51,22 @@ async def requests_from(settings: Settings, email: str) -> Sequence[ContactReque
     """
     async with open_chats(settings, SystemClock(), or_requests=True) as store:
         return await store.contacts_from(email)
+
+
+async def answers_from(settings: Settings, chats: Sequence[SessionId]) -> list[WrittenAnswer]:
+    """The answers for all visitors that people made from these chats.
+
+    Raises OSError when neither requests nor chats are stored, and StoreUnavailable.
+    """
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        return made_from(chats, await store.answers())
+
+
+async def withdraw(settings: Settings, answers: Sequence[WrittenAnswer]) -> None:
+    """Delete answers. Raises StoreUnavailable."""
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        for one in answers:
+            await store.withdraw_answer(one.id)
 
 
 async def erase(

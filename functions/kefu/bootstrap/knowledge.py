@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,19 +37,52 @@ def learnt_pages(base: Base) -> ReloadingKnowledge | None:
         raise ConfigurationError(f"KEFU_KNOWLEDGE: {error}") from None
 
 
-def answered_pages(base: Base, pages: ReloadingKnowledge | None) -> AnsweredPages | None:
-    """The pages with the answers of people. None without pages, or if no chats are stored."""
+def pages_of_site(base: Base, name: str, place: str | None) -> ReloadingKnowledge | None:
+    """The learnt pages of one of several sites, which are opened by its first question.
+
+    Raises ConfigurationError for a file that is not there.
+    """
+    if not place:
+        return None
+    from kefu.stores.s3_object import S3Object, is_s3
+    from kefu.stores.sqlite.knowledge.reloading import LocalFile, ReloadingKnowledge
+
+    if not is_s3(place) and not Path(place).is_file():
+        raise ConfigurationError(f"[presets.{name}] knowledge: {place} does not exist.")
+    try:
+        original = S3Object(place) if is_s3(place) else LocalFile(Path(place))
+    except ValueError as error:
+        raise ConfigurationError(f"[presets.{name}] knowledge: {error}") from None
+    return ReloadingKnowledge(
+        original.path, base.clock.monotonic, base.log.notice, original=original
+    )
+
+
+def answered_pages(
+    base: Base, pages: ReloadingKnowledge | None, site: str = ""
+) -> AnsweredPages | None:
+    """The pages of a site with the answers of people to its visitors.
+
+    None without pages, or if no chats are stored.
+    """
     if pages is None or base.store.sessions is None:
         return None
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
 
-    return AnsweredPages(pages, base.store.sessions, base.clock.monotonic)
+    return AnsweredPages(pages, base.store.sessions, base.clock.monotonic, site)
 
 
 def build_grounder(
-    base: Base, pages: Knowledge | None, relay: Relay, admission: Admission
+    base: Base,
+    pages: Knowledge | None,
+    relay: Relay,
+    admission: Admission,
+    links: Sequence[str] = (),
 ) -> Grounder | None:
-    """`relay` carries the model calls for search words. Returns None without learnt pages."""
+    """`relay` carries the model calls for search words. Returns None without learnt pages.
+
+    `links`: the addresses that answers may link to, beside the pages.
+    """
     if pages is None:
         return None
     from kefu.chat.grounding import Grounder, PassageBudget
@@ -62,7 +95,7 @@ def build_grounder(
     # The small local model is slow, and its words are of no use.
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
         words = SearchWords(relay, admission, model.sampling, base.clock)
-    return Grounder(pages, room, words, settings.knowledge_links)
+    return Grounder(pages, room, words, links)
 
 
 def build_assistants(base: Base, pages: SitePages | None) -> Assistants | None:

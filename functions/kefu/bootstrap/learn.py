@@ -13,12 +13,18 @@ from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
-from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, PageOutcome, State
+from kefu.knowledge.learning import (
+    NO_STATE,
+    READER_VERSION,
+    LearningReport,
+    Learnt,
+    PageOutcome,
+    State,
+)
 from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
-    NOTHING_OWN,
     Encoded,
     Meaning,
     PageProblem,
@@ -26,7 +32,7 @@ from kefu.stores.sqlite.knowledge.write import (
     Size,
     write,
 )
-from kefu.upstream.crawl.crawl import Crawler
+from kefu.upstream.crawl.crawl import MAX_PAGES, Crawler
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import PageReader
 
@@ -44,6 +50,8 @@ class Options(NamedTuple):
     """Hosts that may be on this machine or in its network."""
     meaning: Meaning | None = None
     """Adds numbers for the meaning of passages."""
+    pages: int = MAX_PAGES
+    """Maximum pages of a site that are read in this run."""
 
 
 def learn(
@@ -78,9 +86,9 @@ def learn(
 
 
 def _written(report: LearningReport, size: Size) -> LearningReport:
-    without = frozenset(size.without_own)
+    left_out = size.left_out
     outcomes = [
-        PageOutcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
+        PageOutcome(one.url, "skipped", left_out[one.url]) if one.url in left_out else one
         for one in report.outcomes
     ]
     return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
@@ -135,7 +143,8 @@ async def _crawl(
 ) -> tuple[list[PageOutcome], int]:
     fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
-        outcomes = await Crawler(start, fetcher, ROBOTS_AGENT, known, note).run()
+        crawler = Crawler(start, fetcher, ROBOTS_AGENT, known, note, options.pages)
+        outcomes = await crawler.run()
     finally:
         await fetcher.aclose()
     return outcomes, fetcher.bodies
@@ -158,10 +167,12 @@ def _last(path: Path) -> dict[str, Learnt]:
 
 
 def _state(one: Learnt) -> State:
-    """No state for a page with damaged characters, so that it is read again: earlier versions took
-    every page for UTF-8, and the server would say that it did not change.
+    """No state for a page that another version read, or with damaged characters, so that it is
+    read again: the server would say that it did not change.
     """
-    return NO_STATE if any("\ufffd" in block.text for block in one.page.blocks) else one.state
+    is_old = one.state.get("reader") != READER_VERSION
+    is_damaged = any("\ufffd" in block.text for block in one.page.blocks)
+    return NO_STATE if is_old or is_damaged else one.state
 
 
 def _pages(report: LearningReport, last: Mapping[str, Learnt]) -> list[Learnt]:

@@ -14,6 +14,7 @@ from kefu.chat.completion import Chat
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
+    from kefu.bootstrap.sites import BuiltSite
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
@@ -32,6 +33,7 @@ class Lifecycle(NamedTuple):
     contact: DeliveryRunner | None
     pages: ReloadingKnowledge | None
     answered: AnsweredPages | None
+    sites: Sequence[BuiltSite] = ()
 
     @property
     def prefetches(self) -> Sequence[Callable[[], object]]:
@@ -72,12 +74,15 @@ class Lifecycle(NamedTuple):
         gc.enable()
 
     async def stop(self) -> None:
-        self.chat.close()
+        for chat in (self.chat, *(one.chat for one in self.sites)):
+            if chat:
+                chat.close()
         if self.contact:
             await self.contact.aclose()
         if self.sessions:
             await self.sessions.aclose()
-        for one in (*self.base.secrets, *self.base.connections, self.base.store, self.pages):
+        pages = (self.pages, *(one.pages for one in self.sites))
+        for one in (*self.base.secrets, *self.base.connections, self.base.store, *pages):
             if one:
                 await one.aclose()
 
@@ -85,8 +90,9 @@ class Lifecycle(NamedTuple):
         """Close every connection. The next use opens new connections."""
         for connection in self.base.connections:
             await connection.aclose()
-        if self.pages:
-            self.pages.disconnect()
+        for pages in (self.pages, *(one.pages for one in self.sites)):
+            if pages:
+                pages.disconnect()
         await self.base.store.disconnect()
 
     def reconnect(self) -> None:

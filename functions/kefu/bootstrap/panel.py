@@ -11,7 +11,7 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
 from kefu.relay.key_pool import KeyPool, KeyState
-from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
+from kefu.web.admin.panel import Panel, PanelInfo, PanelPages, PanelSite
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
@@ -27,13 +27,17 @@ def operator_panel(
     sessions: SessionService | None,
     contact: HandOff | None,
     pages: PanelPages | None,
-    answered: AnsweredPages | None,
+    answered: Sequence[AnsweredPages],
 ) -> Panel:
     """Build the panel; only for settings that enable it."""
 
     async def key_states() -> Sequence[KeyState]:
         view, now = await store.cooldowns.cooldowns(), base.clock.now()
         return [state for pool in pools for state in pool.states(view, now)]
+
+    def answers_changed() -> None:
+        for one in answered:
+            one.changed()
 
     settings, store = base.settings, base.store
     tokens, ready = admin_tokens(base)
@@ -55,11 +59,17 @@ def operator_panel(
             presets=[DEFAULT, *settings.presets] if settings.presets else [],
             price_input=price_input,
             price_output=price_output,
+            sites=[
+                PanelSite(name, one.origins, *(one.prices or (price_input, price_output)))
+                for name, one in settings.presets.items()
+                if one.origins
+            ],
         ),
         clock=base.clock,
         nonce=lambda: secrets.token_hex(8),
         room=sessions.deps.capacity.room if sessions else None,
         contact=contact,
         pages=pages,
-        **({"answers_changed": answered.changed} if answered else {}),
+        has_answers=bool(answered),
+        answers_changed=answers_changed,
     )

@@ -38,10 +38,11 @@ from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.auth.identity import Identities
+    from kefu.bootstrap.relay import Relays
+    from kefu.bootstrap.sites import BuiltSites
+    from kefu.chat.prompt import PromptPolicy
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
-    from kefu.stores.sqlite.knowledge.answered import AnsweredPages
-    from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.tools.toolbox import Toolbox
     from kefu.web.admin.panel import Panel
 
@@ -80,13 +81,19 @@ def build(
     contact = _contact(base, sessions)
     pages = learnt_pages(base)
     answered = answered_pages(base, pages)
-    grounder = build_grounder(base, answered or pages, relays.summaries, admission)
+    links = settings.knowledge_links
+    grounder = build_grounder(base, answered or pages, relays.summaries, admission, links)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages, answered)
     services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder, toolbox)
+    sites = _sites(base, services, relays, policy, sessions)
+    lifecycle = lifecycle._replace(sites=sites.parts if sites else ())
     gateway = Gateway(
         clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
     )
-    runtime = ChatRuntime(services, base.log, gateway, web_options(settings, constants))
+    options = web_options(settings, constants)
+    runtime = ChatRuntime(services, base.log, gateway, options, sites.sites if sites else None)
+    if others := base.store.servers:
+        runtime.running.join(others)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(
         AppParts(
@@ -96,7 +103,7 @@ def build(
             problems=readiness.problems,
             start=lifecycle.start,
             stop=lifecycle.stop,
-            panel=_panel(base, runtime, relays.pools, sessions, contact, (pages, answered)),
+            panel=_panel(base, runtime, relays.pools, sessions, contact, lifecycle),
             identities=users,
             origin_secret=origin_secret(base),
             client_keys=ClientKeys(settings.client_keys),
@@ -159,17 +166,33 @@ def _contact(base: Base, sessions: SessionService | None) -> DeliveryRunner | No
     return contact_deliveries(base, base.store.contacts, sessions)
 
 
+def _sites(
+    base: Base,
+    services: Services,
+    relays: Relays,
+    policy: PromptPolicy,
+    sessions: SessionService | None,
+) -> BuiltSites | None:
+    if not base.settings.site_origins:
+        return None
+    from kefu.bootstrap.sites import build_sites
+
+    return build_sites(base, services, relays, policy, sessions)
+
+
 def _panel(
     base: Base,
     runtime: ChatRuntime,
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
     contact: DeliveryRunner | None,
-    pages: tuple[ReloadingKnowledge | None, AnsweredPages | None],
+    lifecycle: Lifecycle,
 ) -> Panel | None:
     if not base.settings.has_panel:
         return None
     from kefu.bootstrap.panel import operator_panel
 
     handoff = contact.handoff if contact else None
-    return operator_panel(base, runtime, pools, sessions, handoff, *pages)
+    every = [lifecycle.answered, *(one.answered for one in lifecycle.sites)]
+    answered = [one for one in every if one]
+    return operator_panel(base, runtime, pools, sessions, handoff, lifecycle.pages, answered)

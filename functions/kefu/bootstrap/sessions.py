@@ -30,7 +30,7 @@ def kept_chats(
 ) -> SessionService:
     """Raises ConfigurationError, with a message for the operator."""
     settings, log, capacity = base.settings, base.log, base.capacity(store)
-    configs = _configs(base)
+    configs = build_configs(base)
     deps = SessionDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
@@ -55,7 +55,8 @@ def kept_chats(
     return SessionService(deps, tokens, secrets.token_bytes)
 
 
-def _configs(base: Base) -> Configs:
+def build_configs(base: Base) -> Configs:
+    """The presets of the settings, and the default one."""
     presets = {DEFAULT: Preset(), **base.settings.presets}
     return Configs({name: _config(base, name, preset) for name, preset in presets.items()})
 
@@ -83,4 +84,5 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
             has_tools=bool(settings.tools) and preset.tools != (),
         ),
         tools=preset.tools,
+        is_site=bool(preset.origins),
     )

@@ -42,9 +42,10 @@ def open_store(
     )
     circuits = [cooldowns.circuit]
     if sessions:
-        from kefu.stores.guarded.sessions import GuardedSessions
+        from kefu.stores.guarded.sessions import SESSIONS_TIMEOUT, GuardedSessions
 
-        sessions = GuardedSessions(sessions, on_degraded=log.degraded)
+        limit = max(SESSIONS_TIMEOUT, constants.store_timeout)
+        sessions = GuardedSessions(sessions, timeout=limit, on_degraded=log.degraded)
         circuits.append(sessions.circuit)
     made = GuardedStore(store, cooldowns, limits, leases=limits, circuits=circuits)
     return _guarded(settings, made, sessions)
@@ -65,6 +66,11 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
         from kefu.stores.sqlite.store import SqliteStore
 
         return SqliteStore(name.removeprefix("///"), clock.now)
+    if kind == "postgresql":
+        from kefu.stores.postgresql.store import PostgresStore
+
+        password = settings.store_password.get_secret_value()
+        return PostgresStore(settings.store, clock.now, password)
     if kind == "dynamodb":
         from kefu.stores.dynamodb.store import DynamoStore
 
@@ -74,13 +80,14 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
 
 @asynccontextmanager
 async def open_chats(
-    settings: Settings, clock: SystemClock, *, or_requests: bool = False
+    settings: Settings, clock: SystemClock, *, or_requests: bool = False, makes: bool = False
 ) -> AsyncIterator[Sessions]:
     """The stored chats, for a command. Raises OSError when there are none.
 
-    `or_requests`: requests for a person are enough, which are stored without chats, too.
+    `or_requests`: requests for a person are enough, which are stored without chats, too. `makes`:
+    a file that does not exist is made.
     """
-    _check_chats(settings, or_requests=or_requests)
+    _check_chats(settings, or_requests=or_requests, makes=makes)
     store = choose_store(settings, clock)
     try:
         yield sessions_of(store, settings, CONSTANTS)
@@ -88,14 +95,14 @@ async def open_chats(
         await store.aclose()
 
 
-def _check_chats(settings: Settings, *, or_requests: bool) -> None:
+def _check_chats(settings: Settings, *, or_requests: bool, makes: bool) -> None:
     """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
     kind, _, name = settings.store.partition(":")
     file = name.removeprefix("///")
     is_stored = settings.keeps_chats or (or_requests and settings.contact_form)
     if kind == "memory" or not is_stored:
         raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
-    if kind == "sqlite" and not Path(file).is_file():
+    if kind == "sqlite" and not makes and not Path(file).is_file():
         raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
 
 

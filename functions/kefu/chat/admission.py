@@ -60,17 +60,56 @@ class Allowance(NamedTuple):
     """Concurrent answers of this process for one IP address."""
 
 
+class _Process:
+    """The requests in progress, which all sites of a process share."""
+
+    def __init__(self) -> None:
+        self.running: Counter[str] = Counter()
+        self.checking: Counter[str] = Counter()
+        self.closed = False
+
+
 class Admission:
     """Applies the limits of a site. Limits of an IP address count its network: see `network_of`."""
 
-    def __init__(self, store: LimitStore, clock: Clock, allowance: Allowance) -> None:
+    def __init__(
+        self,
+        store: LimitStore,
+        clock: Clock,
+        allowance: Allowance,
+        process: _Process | None = None,
+        *,
+        site: str = "",
+        budget: str = "tokens",
+    ) -> None:
         self._store = store
         self._clock = clock
         self._allowance = allowance
-        self._running: Counter[str] = Counter()
-        self._checking: Counter[str] = Counter()
-        self.closed = False
-        """Set when the server shuts down; `slot` then refuses all requests."""
+        self._process = process or _Process()
+        self._running, self._checking = self._process.running, self._process.checking
+        self._site = f"site:{site}" if site else "site"
+        self._budget = budget
+
+    def of_site(self, name: str, daily_tokens: int | None) -> Admission:
+        """The limits of one of several sites, which counts its requests alone.
+
+        `daily_tokens`: the site's own budget; 0: no limit; None: it shares that of the service.
+        Concurrent answers, visitors and chats are counted together.
+        """
+        allowance, budget = self._allowance, self._budget
+        if daily_tokens is not None:
+            allowance, budget = allowance._replace(daily_tokens=daily_tokens), f"tokens:{name}"
+        return Admission(
+            self._store, self._clock, allowance, self._process, site=name, budget=budget
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether the server shuts down; `slot` then refuses all requests."""
+        return self._process.closed
+
+    def close(self) -> None:
+        self._process.closed = True
 
     @contextmanager
     def slot(self, ip: str) -> Iterator[None]:
@@ -79,7 +118,7 @@ class Admission:
         Raises UpstreamUnavailable at the process's limit, RateLimited at the address's limit.
         """
         allowed, ip = self._allowance, network_of(ip)
-        if self.closed or self._running.total() >= allowed.streams:
+        if self._process.closed or self._running.total() >= allowed.streams:
             raise UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
         if allowed.streams_per_ip and self._running[ip] >= allowed.streams_per_ip:
             raise RateLimited(_BUSY, limit="answers of the address", retry_after=1)
@@ -125,7 +164,7 @@ class Admission:
 
     async def admit_site(self) -> None:
         """Count one request in the rate limit of the whole site. Raises RateLimited."""
-        await self._take("site", self._allowance.site)
+        await self._take(self._site, self._allowance.site)
 
     async def admit_reader(self, session: str) -> None:
         """Count one read of a stored chat, separately from its messages. Raises RateLimited."""
@@ -178,7 +217,7 @@ class Admission:
             yield
             return
         today = datetime.fromtimestamp(self._clock.now(), UTC)
-        budget = f"tokens:{today:%Y-%m-%d}"
+        budget = f"{self._budget}:{today:%Y-%m-%d}"
         await self._reserve(budget, today, at_most)
         try:
             yield

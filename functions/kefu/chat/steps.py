@@ -1,14 +1,13 @@
-"""The loop of an answer with tools: the model is asked, its calls are run, and it is asked again,
-until it writes text.
+"""Makes one answer of the steps of a model with tools: its chunks have one id, one role and one
+finish_reason.
 
-`kefu.chat.answer` imports this module for an answer that has tools. All steps together are one
-answer: its chunks have one id, one role and one finish_reason.
+`kefu.chat.answer` imports this module for an answer that has tools; `kefu.tools.loop` is the loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -23,6 +22,7 @@ from kefu.relay.call import Clock
 from kefu.relay.chunks import Chunk, Json, chunk_of
 from kefu.relay.collected import Collected
 from kefu.tools.card import as_answer, outcome_sentence
+from kefu.tools.loop import run_steps
 from kefu.tools.own import SEARCH_PAGES
 from kefu.tools.tool import Arguments, Outcome, Visitor
 from kefu.tools.toolbox import Toolbox
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from kefu.chat.conversation import Offer, RequestedConversation
     from kefu.chat.grounding import Grounding
     from kefu.chat.services import Services
-
-PING_SECONDS = 2.5
-"""Seconds without news of a tool after which a ping is sent."""
 
 MAX_CALL_TEXT = 4_000_000
 """Characters of all chunks of an answer that are not shown, which are those of calls."""
@@ -79,6 +76,8 @@ class Steps:
         self._links: list[CitationFilter] = []
         self._call_room = MAX_CALL_TEXT
         """Characters that the calls of the answer may still have."""
+        self._question: Question
+        """What is asked; set by `events`."""
         answer.uses = bench.uses
         if grounding:
             grounding.has_tools = True
@@ -107,33 +106,16 @@ class Steps:
 
     async def events(self, question: Question) -> StepEvents:
         """The chunks of the answer, and its steps. Raises the errors of `Chat.start`."""
-        question = question._replace(page="\n\n".join(filter(None, (RULES, question.page))))
-        bench = self._bench
-        if bench.approved:
-            async with aclosing(self._approved(bench.approved)) as events:
-                async for event in events:
-                    yield event
-        while True:
-            is_late = bench.step >= bench.limits.steps or not bench.has_time
-            bench.is_last = bench.is_last or is_late
-            try:
-                async with aclosing(self._model(question)) as batches:
-                    async for batch in batches:
-                        yield batch
-            except KefuError as error:
-                if not bench.write or self._has_text:
-                    self._tell_of_steps(error)
-                    raise
-                break
-            calls = [] if bench.is_last else self._collected.tool_calls
-            if not calls:
-                break
-            async with aclosing(self._use(calls)) as events:
-                async for event in events:
-                    yield event
-            bench.step += 1
-            if any(one.state == "asked" for one in bench.uses):
-                break
+        page = "\n\n".join(filter(None, (RULES, question.page)))
+        self._question = question._replace(page=page)
+        async with aclosing(run_steps(self, self._bench)) as events:
+            async for event in events:
+                if isinstance(event, Use):
+                    is_asked = event.state == "asked"
+                    id = event.approval_id(self._bench.question_id) if is_asked else ""
+                    yield ToolStep(event, id)
+                else:
+                    yield [] if event is None else event
         yield self._ending()
 
     def _tell_of_steps(self, error: KefuError) -> None:
@@ -142,12 +124,15 @@ class Steps:
         if done:
             error.message = f"{error.message} (Done before: {', '.join(dict.fromkeys(done))}.)"
 
-    async def _model(self, question: Question) -> AsyncGenerator[list[Chunk]]:
-        """Ask the model once; the chunks of its text."""
+    async def ask(self) -> AsyncGenerator[list[Chunk] | SourcesFound]:
+        """Ask the model once; the chunks of its text.
+
+        An error after a write ends the answer without text of the model: see `_ending`.
+        """
         answer, services, bench = self._answer, self._services, self._bench
-        messages = [*question.messages, *bench.messages()]
+        messages = [*self._question.messages, *bench.messages()]
         started = answer.received_at if self._is_first else bench.around.monotonic()
-        asked = question._replace(messages=messages, tools=bench.fields)
+        asked = self._question._replace(messages=messages, tools=bench.fields)
         dialogue = services.chat.prepare(asked, started, answer.request_id, sources=self._grounding)
         answer.dialogues.append(dialogue)
         dialogue.collected = self._collected = Collected()
@@ -163,9 +148,32 @@ class Steps:
                     shown = self._read(batch)
                     if shown or not batch:
                         yield shown
+        except KefuError as error:
+            if not bench.write or self._has_text:
+                self._tell_of_steps(error)
+                raise
+            self._collected = Collected()  # without calls, so that the answer ends
         finally:
             dialogue.ended_at = bench.around.monotonic()
             self._is_first = False
+
+    def take(self) -> Sequence[Use] | None:
+        """The calls that the model has written; None for an answer."""
+        bench, said = self._bench, self._collected
+        if bench.is_last or not said.tool_calls:
+            return None
+        bench.said(said.content, said.reasoning)
+        return bench.take(
+            said.tool_calls, len(self._answer.output.text if self._answer.output else "")
+        )
+
+    def used(self) -> Iterable[list[Chunk] | SourcesFound]:
+        """Allow the links of the tools that were called."""
+        for one in self._links:
+            one.allow((), self._bench.links)
+        if self._grounding:
+            self._grounding.allow(self._bench.links)
+            yield SourcesFound(self._grounding.sources, self._grounding.links)
 
     def _read(self, batch: list[Chunk]) -> list[Chunk]:
         """The chunks to show: without calls, usage and the end of the step."""
@@ -234,66 +242,6 @@ class Steps:
             chunk_of({**self._head, "choices": [], "usage": {**counts, "total_tokens": total}})
         )
         return ending
-
-    async def _use(self, calls: Sequence[tuple[str, str]]) -> StepEvents:
-        """Run the calls of a step side by side; at most one of them gets a card."""
-        bench, said = self._bench, self._collected
-        bench.said(said.content, said.reasoning)
-        at = len(self._answer.output.text) if self._answer.output else 0
-        taken = bench.take(calls, at)
-        async with aclosing(self._side_by_side(taken)) as events:
-            async for event in events:
-                yield event
-        if waiting := next((one for one in taken if one.state == "asked"), None):
-            use = await bench.ask(waiting)
-            if use.state == "asked" and bench.around.ask:
-                use = await bench.ask_user(use)
-            yield ToolStep(use, use.approval_id(bench.question_id) if use.state == "asked" else "")
-        if self._grounding:
-            self._grounding.allow(bench.links)
-            yield SourcesFound(self._grounding.sources, self._grounding.links)
-        for one in self._links:
-            one.allow((), bench.links)
-
-    async def _side_by_side(self, uses: Sequence[Use]) -> StepEvents:
-        running = [one for one in uses if one.state == "running"]
-        for use in uses:
-            if use.state != "asked":
-                yield ToolStep(use)
-        tasks = {asyncio.create_task(self._bench.run(use)) for use in running}
-        try:
-            while tasks:
-                done, tasks = await asyncio.wait(
-                    tasks, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not done:
-                    yield []
-                for task in done:
-                    yield ToolStep(task.result())
-        finally:
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
-
-    async def _approved(self, use: Use) -> StepEvents:
-        """Carry out the call that the visitor has approved, before the model is asked."""
-        bench = self._bench
-        bench.uses.append(use)
-        if use.state == "asked":
-            yield ToolStep(use._replace(state="running"))
-        sending = asyncio.create_task(bench.run_approved(use))
-        try:
-            while not sending.done():
-                await asyncio.wait({sending}, timeout=PING_SECONDS)
-                if not sending.done():
-                    yield []
-        finally:
-            if not sending.done():
-                sending.cancel()
-                await asyncio.wait({sending})
-        yield ToolStep(sending.result())
-        bench.step += 1
 
 
 LAST_ANSWER_SECONDS = 8.0

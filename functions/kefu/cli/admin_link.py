@@ -7,8 +7,8 @@ import secrets
 import sys
 import time
 
-from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens
-from kefu.terminal.flags import read_settings
+from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens, limited
+from kefu.terminal.flags import WrongUse, read_settings
 
 UNSIGNED_MESSAGE = (
     "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
@@ -16,21 +16,27 @@ UNSIGNED_MESSAGE = (
 )
 
 
-def link(token: str, address: str, *, life: float = TICKET_LIFE) -> str:
+def link(token: str, address: str, *, life: float = TICKET_LIFE, site: str = "") -> str:
     """The link, with a ticket that is valid for `life` seconds.
+
+    `site`: the only one of several sites that it opens; "" for the whole service.
 
     The ticket is in the URL's fragment: browsers do not send fragments to servers, so no access log
     contains it.
     """
-    ticket = AdminTokens(token).ticket(secrets.token_hex(8), time.time(), life)
+    nonce = limited(secrets.token_hex(8), site)
+    ticket = AdminTokens(token).ticket(nonce, time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the link. Returns the exit code. Raises WrongUse."""
-    token = read_settings().panel_token
+    settings = read_settings()
+    token, site = settings.panel_token, options.site
+    if site and site not in settings.site_origins.values():
+        raise WrongUse(f"[presets.{site}] is no site: it has no origins.")
     if not token:
         sys.stderr.write(UNSIGNED_MESSAGE.format(token=secrets.token_urlsafe(24)))
         return 2
-    sys.stdout.write(f"{link(token, options.url)}\n")
+    sys.stdout.write(f"{link(token, options.url, site=site)}\n")
     return 0

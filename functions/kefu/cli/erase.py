@@ -7,7 +7,8 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from kefu.bootstrap.erase import chats_of, erase, requests_from
+from kefu.bootstrap.erase import answers_from, chats_of, erase, requests_from, withdraw
+from kefu.sessions.store.answers import WrittenAnswer
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId
 from kefu.settings import Settings
@@ -20,6 +21,8 @@ Not deleted, because it does not say whose it is or is not in the store: backups
 what the webhook or the mailbox received, {rest}the log, questions.yaml, and the data of the
 model's provider.
 """
+DELETE = "Delete them with all their texts and requests for a person?"
+WITHDRAW = "Withdraw the answers, too?"
 OF_OTHERS = {
     "user": "requests for a person without a stored chat, chats\nwithout login, ",
     "email": "chats without such a request, requests without an address, ",
@@ -29,15 +32,16 @@ OF_OTHERS = {
 def run(options: argparse.Namespace) -> int:
     """Delete the data of one person. Returns the exit code. Raises WrongUse, StoreUnavailable."""
     if options.email is not None:
-        return _erase_email(read_settings(), options.email, confirmed=options.yes)
-    return _erase_user(read_settings(), options.user, confirmed=options.yes)
+        return _erase_email(read_settings(), options)
+    return _erase_user(read_settings(), options)
 
 
-def _erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
-    """Ask, unless `confirmed`, and delete the chats. Returns the exit code.
+def _erase_user(settings: Settings, options: argparse.Namespace) -> int:
+    """Ask, unless `--yes` confirms it, and delete the chats. Returns the exit code.
 
     Raises WrongUse for an empty user and when no chats are stored, and StoreUnavailable.
     """
+    user: str = options.user
     if not user:  # in a store, "" is the user of all anonymous chats
         raise WrongUse("--user is empty")
     progress, shown = ProgressLine(), one_line(user, 256)
@@ -54,11 +58,12 @@ def _erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
         sys.stdout.write(f"No chat of {shown} is stored.\n")
         return 0
     sys.stdout.write(f"Stored chats of {shown}: {len(chats)}\n")
-    return _finish(settings, chats, (), confirmed=confirmed)
+    return _finish(settings, chats, (), options)
 
 
-def _erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
+def _erase_email(settings: Settings, options: argparse.Namespace) -> int:
     """Delete the requests with an address, and the chats from which they were sent."""
+    email: str = options.email
     if not email.strip():  # the address of requests whose form has none
         raise WrongUse("--email is empty")
     with wrong_use(OSError):
@@ -70,25 +75,46 @@ def _erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
     chats = [SessionId(id) for id in dict.fromkeys(one.session_id for one in requests) if id]
     sys.stdout.write(f"Requests for a person from {shown}: {len(requests)}\n")
     sys.stdout.write(f"Chats that they were sent from: {len(chats)}\n")
-    return _finish(settings, chats, requests, confirmed=confirmed)
+    return _finish(settings, chats, requests, options)
 
 
 def _finish(
     settings: Settings,
     chats: Sequence[SessionId],
     requests: Sequence[ContactRequest],
-    *,
-    confirmed: bool,
+    options: argparse.Namespace,
 ) -> int:
-    if not confirmed and not _confirmed():
+    answers = asyncio.run(answers_from(settings, chats))
+    _name(answers)
+    if not options.yes and not _confirmed(DELETE):
         sys.stdout.write("Nothing was deleted.\n")
         return 2
+    # First: only the chats lead to the answers.
+    _finish_answers(settings, answers, options)
     failed = asyncio.run(_erase(settings, chats, requests))
     count, kind = len(chats) + len(requests), "email" if requests else "user"
     what = "chats and requests" if requests else "chats"
     left = NOT_ERASED.format(rest=OF_OTHERS[kind])
     sys.stdout.write(f"Deleted {what}: {count - failed} of {count}\n{left}")
     return 1 if failed else 0
+
+
+def _name(answers: Sequence[WrittenAnswer]) -> None:
+    """Name the answers for all visitors that were made from the chats."""
+    if answers:
+        sys.stdout.write(f"Answers for all visitors made from them: {len(answers)}\n")
+    for one in answers:
+        sys.stdout.write(f"  {one.id}  {one_line(one.question, 200)}\n")
+
+
+def _finish_answers(
+    settings: Settings, answers: Sequence[WrittenAnswer], options: argparse.Namespace
+) -> None:
+    if answers and (options.answers or (not options.yes and _confirmed(WITHDRAW))):
+        asyncio.run(withdraw(settings, answers))
+        sys.stdout.write(f"Answers withdrawn: {len(answers)}\n")
+    elif answers:
+        sys.stdout.write("The answers stay. Withdraw them with `kefu answers withdraw ID`.\n")
 
 
 async def _erase(
@@ -106,11 +132,11 @@ async def _erase(
     return failed
 
 
-def _confirmed() -> bool:
+def _confirmed(question: str) -> bool:
     """Whether the operator confirms. Without a terminal, nobody can."""
     if not sys.stdin.isatty():
         sys.stderr.write("kefu: without a terminal, confirm with --yes.\n")
         return False
-    sys.stdout.write("Delete them with all their texts and requests for a person? [y/N] ")
+    sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""Defines the arguments of the commands about learnt pages: `learn`, `find` and `gaps`."""
+"""Defines the arguments of the commands about learnt pages: `learn`, `find`, `gaps`, `answers`."""
 
 from __future__ import annotations
 
@@ -91,3 +91,48 @@ def add_gaps(commands: Commands) -> None:
         "Exit code 1: the pages were learnt more than 3 days ago.",
     )
     gaps.add_argument("--csv", action="store_true", help="print the questions alone, as CSV")
+
+
+def add_answers(commands: Commands) -> None:
+    answers = commands.add_parser(
+        "answers",
+        help="show, export, import and withdraw the answers that people wrote",
+        description="Without an action: list the answers that people wrote to questions of\n"
+        "visitors, newest first, from the store of the settings. A running service takes a\n"
+        "change within two seconds.",
+        epilog="exit codes: 0 success, 1 a file is wrong or an answer is missing, 2 wrong usage, "
+        "or the store cannot be read",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = answers.add_subparsers(dest="action", metavar="ACTION")
+    export = actions.add_parser(
+        "export",
+        help="write a Markdown file for each answer",
+        description="Write a Markdown file for each answer into a folder. A file keeps its name.",
+    )
+    export.add_argument("folder", metavar="FOLDER")
+    export.add_argument(
+        "--mirror", action="store_true", help="remove the files of answers that are no longer there"
+    )
+    read = actions.add_parser(
+        "import",
+        help="save the answers of a folder",
+        description="Save the answers of the Markdown files in a folder and below it. A file "
+        "begins with `---`, a line such as `question: Do you deliver to Norway?`, and `---`; the "
+        "lines author, page, id, created and updated may follow that of question.",
+    )
+    read.add_argument("folder", metavar="FOLDER")
+    read.add_argument(
+        "--mirror", action="store_true", help="withdraw the answers that have no file in the folder"
+    )
+    read.add_argument(
+        "--reviewed",
+        action="store_true",
+        help="also save answers with what may be a name, an address or a number of a visitor",
+    )
+    withdraw = actions.add_parser(
+        "withdraw",
+        help="delete answers",
+        description="Delete answers: no visitor gets them any more.",
+    )
+    withdraw.add_argument("id", metavar="ID", nargs="+")

@@ -7,7 +7,7 @@ import argparse
 from kefu import __version__
 from kefu.cli.answer_arguments import add_replay, add_tail, add_test
 from kefu.cli.arguments import add_chat, add_sessions
-from kefu.cli.page_arguments import add_find, add_gaps, add_learn
+from kefu.cli.page_arguments import add_answers, add_find, add_gaps, add_learn
 from kefu.cli.service_arguments import add_completion, add_erase, add_service
 from kefu.cli.tool_arguments import add_tools
 
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     add_find(commands)
     add_completion(commands)
     add_gaps(commands)
+    add_answers(commands)
     add_erase(commands)
     add_tools(commands)
     return top

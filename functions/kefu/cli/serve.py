@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -25,6 +25,9 @@ from kefu.web.server.protocol import guarded_protocol
 
 BURST_REQUESTS = 100
 """Requests after which the idle server returns freed memory to the system."""
+
+IDLE_SECONDS = 0.1
+"""Seconds between two checks whether a draining server has requests left."""
 
 DRAIN_SECONDS = 1.0
 """Seconds in which a stopping server answers new requests with 503, before it stops listening."""
@@ -59,7 +62,7 @@ def _serve(
     if options.panel and settings.panel_token:
         panel = link(settings.panel_token, address, life=PASS_LIFE)
         greeting += f"Link to the panel, which opens once: {panel}\n"
-    server = _Server(config, service.close, greeting)
+    server = _Server(config, service.close, greeting, settings.drain)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))
     return 0 if server.started else 1
@@ -98,9 +101,14 @@ def _url_host(host: str) -> str:
 class _Server(uvicorn.Server):
     """A server that prints its address when it is ready. A signal ends its streams, then itself."""
 
-    def __init__(self, config: uvicorn.Config, close: Callable[[], bool], greeting: str) -> None:
+    def __init__(
+        self, config: uvicorn.Config, close: Callable[[], bool], greeting: str, drain: int
+    ) -> None:
+        """`drain`: seconds for which the first signal lets running answers go on."""
         super().__init__(config)
         self._close_app = close
+        self._drain = drain
+        self._draining: asyncio.Task[None] | None = None
         self._greeting = greeting
         self._trim = memory_trimmer()
         self._trimmed_at = 0
@@ -129,6 +137,25 @@ class _Server(uvicorn.Server):
         yield
 
     def _leave(self) -> None:
+        if self._drain and self._draining is None:
+            # The proxy sends new requests to other servers as soon as this one does not listen.
+            for listening in self.servers:
+                listening.close()
+            self._draining = asyncio.create_task(self._when_idle())
+            return
+        if self._draining is not None:
+            self._draining.cancel()
+        self._end()
+
+    async def _when_idle(self) -> None:
+        """End the server when no request is left, or the time for draining is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._drain):
+                while self.server_state.tasks:  # noqa: ASYNC110 - uvicorn has no event for it
+                    await asyncio.sleep(IDLE_SECONDS)
+        self._end()
+
+    def _end(self) -> None:
         if not self._close_app():
             self.force_exit = self.should_exit = True
             return

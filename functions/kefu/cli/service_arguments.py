@@ -41,6 +41,12 @@ def add_service(commands: Commands) -> None:
     link.add_argument(
         "--url", default="http://127.0.0.1:8000", help="address of the service (%(default)s)"
     )
+    link.add_argument(
+        "--site",
+        metavar="NAME",
+        default="",
+        help="only for the chats and answers of this site: a preset with origins",
+    )
 
 
 def add_erase(commands: Commands) -> None:
@@ -64,6 +70,11 @@ def add_erase(commands: Commands) -> None:
         "--email", metavar="ADDRESS", help="the address in requests for a person, in any case"
     )
     erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    erase.add_argument(
+        "--answers",
+        action="store_true",
+        help="also withdraw the answers for all visitors that were made from the chats",
+    )
 
 
 def add_completion(commands: Commands) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kefu.context.budget import Budget
 from kefu.context.build import build_llm_messages
+from kefu.context.conversation import Conversation
 from kefu.context.cost import (
     BYTES4,
     CALIBRATED,
@@ -18,7 +19,6 @@ from kefu.context.cost import (
     estimate_of,
     message_counter,
 )
-from kefu.context.exchange import Conversation
 from kefu.context.manager import MessageContextManager
 from kefu.context.model_windows import ModelWindow, resolve_window
 from kefu.context.reports import Compaction, Forecast, Removed, State
@@ -31,15 +31,11 @@ from kefu.context.stages import (
     Stage,
 )
 from kefu.context.state import ToSummarize, TrimState
+from kefu.context.summarized import trim_with_summary
+from kefu.context.summary import Summarize
+from kefu.context.summary_request import summary_request
 from kefu.context.tokens import estimate_message_tokens
-from kefu.context.trim import (
-    STRATEGIES,
-    Strategy,
-    Summarize,
-    trim_with_summary,
-    truncate_v1,
-    window_for,
-)
+from kefu.context.trim import STRATEGIES, Strategy, truncate_v1, window_for
 from kefu.context.trimmed import Trimmed, trim_messages
 from kefu.context.window import LeftOut, Reason, View, Window
 from kefu.messages import Message, ToolCall
@@ -82,6 +78,7 @@ __all__ = [
     "estimate_of",
     "message_counter",
     "resolve_window",
+    "summary_request",
     "trim_messages",
     "trim_with_summary",
     "truncate_v1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kefu.context.tokens import estimate_message_tokens
 from kefu.messages import Message
@@ -10,7 +10,7 @@ from kefu.messages import Message
 
 def build_llm_messages(
     system_prompt: str,
-    history: Sequence[Message],
+    history: Sequence[Message | Mapping[str, object]],
     current_user_message: str,
     max_token_budget: int,
 ) -> list[Message]:
@@ -19,12 +19,14 @@ def build_llm_messages(
     Tokens are counted with `estimate_message_tokens`, without overhead per message. A total equal
     to the budget fits. The system prompt and the user message are always kept. If these two exceed
     the budget, the history is dropped. The kept history is a contiguous run of the newest messages.
+    A message of the history may be a chat completion's: see `Message.of`.
     """
     system = Message("system", system_prompt)
     current = Message("user", current_user_message)
     room = max_token_budget
     room -= estimate_message_tokens(system_prompt) + estimate_message_tokens(current_user_message)
-    return [system, *history[_first_that_fits(history, room) :], current]
+    own = [Message.of(message) for message in history]
+    return [system, *own[_first_that_fits(own, room) :], current]
 
 
 def _first_that_fits(history: Sequence[Message], room: int) -> int:

@@ -95,12 +95,16 @@ class MessageCounter:
 
     def beside(self, value: Any) -> int:
         """The tokens of a text, or of a value's JSON, that is sent beside the messages."""
-        if isinstance(value, str):
-            return self.count(value)
-        import json  # imported here because it slows the import of the library
+        return self.count(json_text(value))
 
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-        return self.count(text)
+
+def json_text(value: Any) -> str:
+    """A text as it is; any other value as compact JSON."""
+    if isinstance(value, str):
+        return value
+    import json  # imported here because it slows the import of the library
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from array import array
+from bisect import insort
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kefu.context.budget import Budget
+from kefu.context.conversation import Conversation, Marked, extent_of_prompt, starts_turn
 from kefu.context.cost import CALIBRATED, AnyCounter, counter_for, message_counter
-from kefu.context.ledger import Ledger
 from kefu.context.reports import Compaction, Forecast, Removed, State
-from kefu.context.state import TrimState
+from kefu.context.running_costs import RunningCosts
+from kefu.context.state import TrimState, prompt_tokens
+from kefu.context.summarized import trim_with_summary
+from kefu.context.summary import Summarize
 from kefu.context.trim import STRATEGIES
-from kefu.context.trim.summary import Summarize, summary
-from kefu.context.window import Window
+from kefu.context.window import Window, window_of
 from kefu.messages import Message
 
 _NEAR_FULL_SHARE = 0.8
@@ -60,17 +64,24 @@ class MessageContextManager:
         self.budget = budget
         """The budget, in the counter's unit; less the safety factor of an estimate."""
         self._next_id = 0
-        self._sent: tuple[int, int] | None = None
+        self._first_turn = 0
+        """The position after the system prompt and the summary."""
+        self._counted = 0
+        """The counter's tokens of the last window; 0 if there is none."""
         self._measured = (0, 0)
         """The tokens of a prompt as the provider counted them, and as the counter does."""
         self._reset()
         if system_prompt:
             self.add(Message("system", system_prompt))
 
-    def add(self, message: Message) -> int:
-        """Append a message. Returns its id, for `pin`. Nothing is removed; see `over_limit`."""
+    def add(self, message: Message | Mapping[str, object]) -> int:
+        """Append a message. Returns its id, for `pin`. Nothing is removed; see `over_limit`.
+
+        `message` may be a chat completion's: see `Message.of`.
+        """
         id = self._take_id()
-        self._append(message, id)
+        own = Message.of(message)
+        self._append(own, id, self._count(own))
         return id
 
     @property
@@ -81,16 +92,17 @@ class MessageContextManager:
     @property
     def messages(self) -> Sequence[Message]:
         """All messages of the conversation, oldest first, for storing them."""
-        return tuple(self._ledger.messages)
+        return tuple(self._messages)
 
     def __len__(self) -> int:
         """The number of messages, the system prompt included."""
-        return len(self._ledger.messages)
+        return len(self._messages)
 
-    def can_add(self, message: Message) -> Forecast:
+    def can_add(self, message: Message | Mapping[str, object]) -> Forecast:
         """The budget after adding this message. The message is counted, but not added."""
-        tokens = self._count(message)
-        used, room = self._ledger.priming + self._ledger.after(message, tokens), self.budget.room
+        own = Message.of(message)
+        tokens, room = self._count(own), self.budget.room
+        used = self._count.priming + self._costs.after(own, tokens)
         return Forecast(used <= room, used > _NEAR_FULL_SHARE * room, tokens, max(0, room - used))
 
     def window(self) -> Window:
@@ -98,45 +110,61 @@ class MessageContextManager:
 
         Messages that are added later do not change a window.
         """
-        window = self._plan(self._ledger, self.budget)
-        self._sent = len(self._ledger.messages), self._ledger.counted(window)
+        window = self._window()
+        self._counted = self._costs.counted(window)
         if self.budget.trim_step:
-            self._ledger.kept_from = window.kept_from
+            self._kept_from = window.kept_from
         return window
 
-    def calibrate(self, prompt_tokens: int) -> None:
-        """Correct the estimates by the provider's count (`usage.prompt_tokens`) of the last window.
+    def _window(self) -> Window:
+        tokens, room = self._used(), self.budget.room
+        if tokens <= room and not (self._costs.holes or self.budget.max_messages):
+            end = len(self._messages)
+            return window_of(self._messages, [(0, end)], (), tokens, room)
+        marked = Marked(self._turns, self._systems, self._pinned)
+        talk = Conversation(
+            self._messages, self._costs, self._count.priming, self._kept_from, marked
+        )
+        return self._plan(talk, self.budget)
 
-        The costs of all messages up to that window are scaled to match. Later messages keep their
-        estimates. Does nothing if `window` has not been called since the last compaction.
+    def calibrate(self, usage: Any) -> None:
+        """Correct the estimates by the provider's count of the last window.
+
+        `usage`: as in `TrimState.calibrated`. The costs of all messages so far are scaled to match.
+        Later messages keep their estimates. Does nothing if `window` has not been called since the
+        last compaction.
         """
-        priming = self._ledger.priming
-        if self._sent and self._sent[1] > 0 and prompt_tokens > priming:
-            self._measured = prompt_tokens - priming, self._sent[1]
-            self._ledger.measured(self._sent[0], *self._measured)
+        tokens = prompt_tokens(usage) - self._count.priming
+        if self._counted > 0 and tokens > 0:
+            self._measured = tokens, self._counted
+            self._costs.correct(*self._measured)
 
     def dump(self) -> TrimState:
         """The cut and the calibration, to store with the messages; `TrimState.dump` is its JSON."""
         from kefu.context.wire.marks import mark
 
-        cut, (measured, counted) = self._ledger.kept_from, self._measured
+        cut, (measured, counted) = self._kept_from, self._measured
         return TrimState(
             cut=cut,
-            cut_mark=mark(self._ledger.messages, cut),
+            cut_mark=mark(self._messages, cut),
             measured=measured,
             measured_as=counted,
         )
 
-    def load(self, state: TrimState) -> None:
-        """Take over the state of an earlier process, after the same messages have been added."""
-        from kefu.context.wire.marks import belongs
+    def load(self, state: TrimState) -> bool:
+        """Take over the state of an earlier process, after the same messages have been added.
 
-        messages = self._ledger.messages
-        if state.cut and belongs(messages, state.cut, state.cut_mark):
-            self._ledger.kept_from = state.cut
+        Returns False, and does nothing, if the state is of other messages.
+        """
+        from kefu.context.wire.marks import mark
+
+        if mark(self._messages, state.cut) != (state.cut_mark if state.cut else ""):
+            return False
+        self._kept_from = state.cut
         if state.measured and state.measured_as:
             self._measured = state.measured, state.measured_as
-            self._ledger.measured(len(messages), *self._measured)
+            self._costs.correct(*self._measured)
+        return True
 
     def compact(self) -> Compaction:
         """Remove the messages that `window` leaves out. Removed messages cannot be restored."""
@@ -149,13 +177,17 @@ class MessageContextManager:
         again. Messages added during the call are kept. If `compact` or `clear` runs during the
         call, the summary is discarded and `fallback` is `changed`.
         """
-        ledger = self._ledger
-        window = await summary(ledger, self.budget, summarize, self._count)
+        messages = self._messages
+        # A correction by usage applies to the room, as in `trim_messages`.
+        tokens, counted = self._measured if self._measured[1] else (1, 1)
+        room = self.budget._replace(limit=self.budget.room * counted // tokens, reserve=0)
+        window = await trim_with_summary([*messages], room, summarize, self._count)
         if window.fallback or "summarized" not in window.reasons:
             return Compaction((), window.fallback)
-        if ledger is not self._ledger:
+        if messages is not self._messages:
             return Compaction((), "changed")
-        return Compaction(self._remove_left_out(window, window.messages[ledger.systems]))
+        told = next(message for message in window.messages if message.summary)
+        return Compaction(self._remove_left_out(window, told))
 
     def pin(self, id: int, pinned: bool = True) -> None:
         """Pin or unpin a message for `keep_important`. `id` as returned by `add`.
@@ -164,20 +196,29 @@ class MessageContextManager:
         """
         if id not in self._ids:
             raise ValueError(f"The conversation has no message with the id {id!r} from `add`.")
-        self._ledger.pin(self._ids.index(id), pinned)
+        at = self._ids.index(id)
+        message = self._messages[at]
+        self._messages[at] = message._replace(pinned=pinned)
+        is_first = at < extent_of_prompt(self._messages)[1]
+        if is_first or message.role == "system" or message.pinned == pinned:
+            return
+        if pinned:
+            insort(self._pinned, at)
+        else:
+            self._pinned.remove(at)
 
     def clear(self) -> None:
         """Remove all messages but the system prompt, and the correction of `calibrate`."""
-        prompts = self._ledger.messages[: self._ledger.systems]
+        prompts = self._messages[: extent_of_prompt(self._messages)[0]]
         ids = self._ids
         self._measured = (0, 0)
         self._reset()
         for message, number in zip(prompts, ids, strict=False):
-            self._append(message, number)
+            self._append(message, number, self._count(message))
 
     def state(self) -> State:
         """The current use of the budget."""
-        window = self._plan(self._ledger, self.budget)
+        window = self._window()
         used, room = self._used(), self.budget.room
         return State(
             used=used,
@@ -191,18 +232,36 @@ class MessageContextManager:
         )
 
     def _used(self) -> int:
-        return self._ledger.priming + self._ledger.cost(0, len(self._ledger.messages))
+        return self._count.priming + self._costs.used
 
-    def _append(self, message: Message, id: int, cost: int | None = None) -> None:
-        self._ledger.add(message, cost)
+    def _append(self, message: Message, id: int, cost: int) -> None:
+        at = len(self._messages)
+        self._messages.append(message)
+        if at == self._first_turn:
+            self._first_turn = extent_of_prompt(self._messages)[1]
+        self._costs.add(message, cost)
         self._ids.append(id)
         self._roles["summary" if message.summary else message.role] += 1
+        if at < self._first_turn:
+            return
+        if message.role == "system":
+            self._systems.append(at)
+        else:
+            if starts_turn(message):
+                self._turns.append(at)
+            if message.pinned:
+                self._pinned.append(at)
 
     def _reset(self) -> None:
-        self._ledger = Ledger(self._count, self._count.priming)
+        self._messages: list[Message] = []
+        self._costs = RunningCosts()
         self._ids = array("I")
         self._roles: Counter[str] = Counter()
-        self._sent = None
+        self._turns = array("I")
+        self._systems: list[int] = []
+        self._pinned: list[int] = []
+        self._first_turn = 0
+        self._kept_from = self._counted = 0
 
     def _take_id(self) -> int:
         self._next_id += 1
@@ -212,21 +271,17 @@ class MessageContextManager:
         self, window: Window, summary_message: Message | None = None
     ) -> tuple[Removed, ...]:
         """Remove the messages that the window leaves out; insert their summary if there is one."""
-        old, ids = self._ledger, self._ids
+        old, costs, ids = self._messages, self._costs, self._ids
+        systems = extent_of_prompt(old)[0]
         summary_id = None if summary_message is None else self._take_id()
         reasons = {at: run.reason for run in window.left_out for at in range(run.start, run.stop)}
         self._reset()
-        for at, message in enumerate(old.messages):
-            if summary_message is not None and summary_id is not None and at == old.systems:
-                self._append(summary_message, summary_id)
+        for at, message in enumerate(old):
+            if summary_message is not None and summary_id is not None and at == systems:
+                self._append(summary_message, summary_id, self._count(summary_message))
             if at not in reasons:
-                self._append(message, ids[at], old.cost(at, at + 1))
+                self._append(message, ids[at], costs[at])
         return tuple(
-            Removed(
-                ids[at],
-                old.cost(at, at + 1) or self._count(old.messages[at]),
-                reason,
-                summary_id if reason == "summarized" else None,
-            )
+            Removed(ids[at], costs[at], reason, summary_id if reason == "summarized" else None)
             for at, reason in reasons.items()
         )

@@ -37,6 +37,9 @@ class ReplaceBySummary(NamedTuple):
 
     step: float = 0.5
     """The fraction of the room that a new summary frees, so that it is needed rarely."""
+    repeated: bool = False
+    """The caller does not keep the state. With the budget's `trim_step`, the messages to summarize
+    then stay the same for several prompts of a growing conversation."""
 
 
 class DropTurns(NamedTuple):

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 class TrimState(NamedTuple):
     """Remembers the last trimming of a conversation. Pass the state to the next `trim_messages`.
 
-    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. A
-    state of another conversation is ignored: the first message, the message before `cut` or
-    `covers`, and those 2, 4, 8, … before it must be equal. Changes of others are not noticed.
+    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. It
+    knows its conversation by a checksum of all messages that are not sent any more, or else of the
+    first question. A state of other messages is not used, and `Trimmed.stale` is true.
 
-    Example: `state = TrimState.load(text).calibrated(response.usage.prompt_tokens)`.
+    Example: `state = TrimState.load(text).calibrated(response.usage)`.
     """
 
     cut: int = 0
     """The number of messages at the start that the last prompt did not contain."""
     cut_mark: str = ""
-    """A checksum of some messages before `cut`."""
+    """A checksum of the messages before `cut`; of the first question if `cut` is 0."""
     summary: str = ""
     """A summary of older messages; empty if there is none."""
     covers: int = 0
@@ -29,7 +29,7 @@ class TrimState(NamedTuple):
 
     If it is the number of system messages, the summary covers messages outside of the list."""
     covers_mark: str = ""
-    """A checksum of some messages before `covers`."""
+    """A checksum of the messages before `covers`."""
     counted: int = 0
     """The tokens of the last prompt, as the counter counts them."""
     measured: int = 0
@@ -41,26 +41,37 @@ class TrimState(NamedTuple):
     measured_exact: bool = False
     """Whether `measured_as` is an exact count."""
 
-    def calibrated(self, prompt_tokens: int) -> TrimState:
-        """The state with the provider's count (`usage.prompt_tokens`) of the last prompt.
+    cleared: int = 0
+    """The number of messages at the start whose tool results `ClearToolResults` has cleared."""
 
-        The next trimming corrects its estimates in the same proportion, at most threefold; exact
-        counts are corrected upwards only.
+    def calibrated(self, usage: Any) -> TrimState:
+        """The state with the provider's count of the last prompt.
+
+        `usage`: the number of the prompt's tokens, or the `usage` of a response of OpenAI,
+        Anthropic, Bedrock, Gemini, LangChain, pydantic-ai, the AI SDK or Ollama, as an object or a
+        dict, or the response itself. Tokens that a cache served count as well. The next trimming
+        corrects its estimates in the same proportion, at most threefold. An exact count is
+        corrected upwards in proportion, and downwards by no more than was counted for `system`,
+        `tools` and `response_format`. Raises TypeError for any other object.
         """
-        if prompt_tokens <= 0 or self.counted <= 0:
+        tokens = prompt_tokens(usage)
+        if tokens <= 0 or self.counted <= 0:
             return self
-        return self._replace(
-            measured=prompt_tokens, measured_as=self.counted, measured_exact=self.exact
-        )
+        return self._replace(measured=tokens, measured_as=self.counted, measured_exact=self.exact)
 
     def uncalibrated(self) -> TrimState:
         """The state without the provider's count."""
         return self._replace(measured=0, measured_as=0, measured_exact=False)
 
-    def room(self, room: int) -> int:
-        """The tokens of the counter that correspond to `room` tokens of the provider."""
-        if not self.measured or not self.measured_as:
+    def room(self, room: int, *, exact: bool = False, beside: int = 0) -> int:
+        """The tokens of the counter that correspond to `room` tokens of the provider.
+
+        `exact`: whether the counter is exact. `beside`: its tokens for what is not a message.
+        """
+        if not self.measured or not self.measured_as or (exact and not self.measured_exact):
             return room
+        if exact and self.measured < self.measured_as:
+            return room + min(self.measured_as - self.measured, beside)
         return min(3 * room, max(room // 3, room * self.measured_as // self.measured))
 
     def dump(self) -> str:
@@ -95,8 +106,47 @@ class TrimState(NamedTuple):
         return state
 
 
+_COUNTS = (
+    *("prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "prompt_token_count"),
+    *("promptTokenCount", "prompt_eval_count", "request_tokens"),
+)
+_CACHED = (
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+    *("cacheReadInputTokens", "cacheWriteInputTokens"),
+)
+"""Anthropic and Bedrock count the tokens of a cache apart."""
+_USAGES = ("usage", "usage_metadata", "usageMetadata")
+
+
+def prompt_tokens(usage: Any) -> int:
+    """The tokens of the prompt in a number, in a client's `usage`, or in a response with one.
+
+    Raises TypeError for any other object.
+    """
+    if isinstance(usage, int):
+        return usage
+    for name in _USAGES:
+        inner = _field(usage, name)
+        if inner is not None and not callable(inner):
+            return prompt_tokens(inner)
+    found = next((n for name in _COUNTS if isinstance(n := _field(usage, name), int)), None)
+    if found is None:
+        raise TypeError(f"Pass usage.prompt_tokens, or the client's usage: {usage!r:.120}")
+    cached = (_field(usage, name) for name in _CACHED)
+    return found + sum(number for number in cached if isinstance(number, int))
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
 class ToSummarize(NamedTuple):
-    """The messages that the next summary covers, without the last summary's messages."""
+    """The messages that the next summary covers, without the last summary's messages.
+
+    Tool calls that belong to the current question are among them when the question alone has filled
+    the room. The question itself is then covered as well, but stays in the prompt while it is the
+    current one.
+    """
 
     messages: Sequence[Any]
     """Oldest first."""
@@ -107,14 +157,15 @@ class ToSummarize(NamedTuple):
     covers: int
     """The number of messages at the start that the next summary covers."""
     covers_mark: str
-    """A checksum of some of the messages."""
+    """A checksum of the covered messages."""
 
     def with_summary(self, text: str, state: TrimState) -> TrimState:
         """`state` with one summary of `previous` and of `messages`, for the next trimming.
 
-        An empty text changes nothing: the messages are offered again.
+        `state`: the newest one, if prompts were trimmed while the summary was being written. An
+        empty text changes nothing: the messages are offered again.
         """
-        if not text.strip():
+        if not text.strip() or state.covers > self.covers:
             return state
         return state._replace(
             summary=text.strip(),
@@ -122,4 +173,5 @@ class ToSummarize(NamedTuple):
             covers_mark=self.covers_mark,
             cut=0,
             cut_mark="",
+            cleared=0,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kefu.context.budget import Budget
 from kefu.context.cost import (
@@ -17,6 +17,7 @@ from kefu.context.cost import (
 from kefu.context.stages import DropTurns, Stage, stages_of
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.tokens.lengths import utf8_length
+from kefu.context.tool_definitions import tools_tokens
 from kefu.context.trim import window_for
 from kefu.context.window import LeftOut, View, Window
 from kefu.messages import Message
@@ -36,11 +37,12 @@ class Trimmed(list[M]):
     """
 
     __slots__ = (
+        "_state",
         "dropped",
         "left_out",
         "limit",
         "over_budget",
-        "state",
+        "stale",
         "to_summarize",
         "tokens",
     )
@@ -54,12 +56,28 @@ class Trimmed(list[M]):
     over_budget: bool
     """`tokens` exceeds `limit`: the messages that are always kept do not fit. Always kept are the
     system prompt, the last user message and the tool calls at the end with their results."""
-    state: TrimState
-    """Pass the state to the next call for this conversation."""
+    _state: TrimState | Callable[[], TrimState]
+    stale: bool
+    """The given state, or its cut, is of other messages, and was not used."""
     to_summarize: ToSummarize | None
     """Set by `strategy="summary"` when it is time for a new summary."""
     tokens: int
     """The tokens of the prompt, with `system`, `tools` and `response_format`."""
+
+    @property
+    def state(self) -> TrimState:
+        """Pass the state to the next call for this conversation.
+
+        It is made when it is first read, from the given list: read it before you change older
+        messages.
+        """
+        if not isinstance(self._state, TrimState):
+            self._state = self._state()
+        return self._state
+
+    def keep_state(self, make: Callable[[], TrimState]) -> None:
+        """Note how `state` is made when it is read."""
+        self._state = make
 
 
 def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls need two
@@ -81,8 +99,9 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
 ) -> Trimmed[M]:
     """The messages of a conversation that fit into one request, as the objects that were given.
 
-    `messages`: dicts or client objects of OpenAI's chat completions, Anthropic's messages or
-    OpenAI's Responses API, or `kefu.context.Message`; oldest first, the current question included.
+    `messages`: dicts or client objects of OpenAI's chat completions or Responses API, Anthropic,
+    LangChain, pydantic-ai, Bedrock's Converse, Gemini, the AI SDK or Ollama, or
+    `kefu.context.Message`; oldest first, the current question included.
 
     The room for the prompt, in tokens: `max_tokens` (at most the window of `model`) minus `reserve`
     for the answer, a fifth unless given. `budget`: a `Budget` in place of `model` and `max_tokens`.
@@ -108,7 +127,9 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
         raise TypeError("Pass either a Budget, or max_tokens, reserve and trim_step.")
     stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
     job = _Job(messages, budget, stages, keep, state or TrimState(), model or budget.model)
-    beside = (system, tools, response_format)
+    if system is None and messages:  # pydantic-ai sends those of the last request
+        system = getattr(messages[-1], "instructions", None)
+    beside = _Beside(system, tools, response_format)
     trimmed = (
         job.run_auto(beside)
         if counter in (None, "auto")
@@ -129,6 +150,19 @@ def _budget(model: str, max_tokens: int | None, reserve: int | None, trim_step: 
     return Budget(max_tokens, reserve, trim_step)
 
 
+class _Beside(NamedTuple):
+    """The arguments for what is sent beside the messages."""
+
+    system: Any
+    tools: Any
+    response_format: Any
+
+    def tokens(self, counter: MessageCounter, model: str) -> int:
+        tools = tools_tokens(self.tools, counter.count, model) if self.tools else 0
+        texts = (self.system, self.response_format)
+        return tools + sum(counter.beside(value) for value in texts if value)
+
+
 class _Job:
     """One call of `trim_messages`; it may run twice, with an estimate and with exact counts."""
 
@@ -145,25 +179,29 @@ class _Job:
         self.budget = budget
         self.stages = stages
         self.keep = keep
-        self.state = state
+        self.state, self.stale = _known(state, messages)
         self.model = model
+        self.reading: Any = None
+        """The `Reading` of the messages, if one was needed."""
         self.edits = False
         """Whether a stage has shortened tool results."""
+        self.exact = False
 
-    def run(self, counter: MessageCounter, beside: tuple[Any, ...]) -> Trimmed[Any]:
-        """Trims with one counter. `beside`: system prompt, tools and response format, or None."""
-        fixed = sum(counter.beside(value) for value in beside if value)
-        self.edits = False
-        safety = min(counter.safety, _CALIBRATED_SAFETY) if self.state.measured else counter.safety
-        limit = int(self.state.room(self.budget.room) / safety)
+    def run(self, counter: MessageCounter, beside: _Beside, *, exact: bool = False) -> Trimmed[Any]:
+        """Trims with one counter. `exact`: it is the exact count of the model's tokenizer."""
+        fixed = beside.tokens(counter, self.model)
+        self.edits, self.exact = False, exact
+        measured = self.state.measured and not exact
+        safety = min(counter.safety, _CALIBRATED_SAFETY) if measured else counter.safety
+        limit = int(self.state.room(self.budget.room, exact=exact, beside=fixed) / safety)
         budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
         plain = len(self.stages) == 1 and self.keep is None and not self.state.summary
         if not (plain and _are_own(self.messages)):
             return self._run_pipeline(budget, counter, fixed, limit)
         drop = self.stages[-1]
         assert isinstance(drop, DropTurns)
-        bounded, cut = counter.within(budget.room), self._previous_cut()
-        window = window_for(self.messages, budget, drop.rule, bounded, kept_from=cut)
+        bounded = counter.within(budget.room)
+        window = window_for(self.messages, budget, drop.rule, bounded, kept_from=self.state.cut)
         runs = tuple(window.left_out)
         return self._result(window, self.messages, runs, fixed, limit, window.kept_from)
 
@@ -174,57 +212,53 @@ class _Job:
         # Imported here because messages of Kefu's own class do not need it.
         from kefu.context.wire.marks import mark
         from kefu.context.wire.pipeline import Pipeline
+        from kefu.context.wire.reading import Reading
 
-        pipeline = Pipeline(self.messages, self.stages, self.keep, self.state, self.model)
-        outcome = pipeline.run(budget, counter, self._previous_cut())
+        self.reading = self.reading or Reading(self.messages, counter, self.model, self.keep)
+        pipeline = Pipeline(
+            self.messages, self.stages, self.keep, self.state, self.model, self.reading
+        )
+        outcome = pipeline.run(budget, counter)
         self.edits = bool(outcome.edited)
         result = self._result(
-            outcome.window, outcome.values, outcome.left_out, fixed, limit, outcome.cut
+            outcome.window,
+            outcome.values,
+            outcome.left_out,
+            fixed,
+            limit,
+            outcome.cut,
+            outcome.cleared,
         )
         if outcome.pending:
             spans, covers = outcome.pending
             result.to_summarize = ToSummarize(
                 View(self.messages, spans),
                 self.state.summary if outcome.summary_used else "",
-                View(self.messages, [(outcome.head, covers)]),
+                View(self.messages, [(outcome.systems, covers)]),
                 covers,
                 mark(self.messages, covers),
             )
         return result
 
-    def run_auto(self, beside: tuple[Any, ...]) -> Trimmed[Any]:
+    def run_auto(self, beside: _Beside) -> Trimmed[Any]:
         """Counts by an estimate, and exactly if the conversation might not fit.
 
         A token has at least one byte. So a conversation with fewer bytes than the room has tokens
         fits, whatever its text is; an estimate can be a quarter of the truth. The provider's count
-        corrects an exact count upwards only, and only after a comparison with such a count.
+        corrects an exact count only after a comparison with such a count.
         """
         exact = counter_for(self.model, exact=True)
         if exact.safety > 1:
             return self.run(exact, beside)  # the tokenizer is not public, or not installed
-        state = self.state
-        above = state.measured_exact and state.measured > state.measured_as
-        self.state = corrected = state if above else state.uncalibrated()
-        surely_fits = self._fits(self.run(_BYTES, beside))
-        self.state = state
-        if surely_fits:
+        if self._fits(self.run(_BYTES, beside, exact=True)):
             estimated = self.run(counter_for(self.model), beside)
             if self._fits(estimated):
                 return estimated
-        self.state = corrected
-        trimmed = self.run(exact, beside)
-        trimmed.state = trimmed.state._replace(exact=True)
-        return trimmed
+        return self.run(exact, beside, exact=True)
 
     def _fits(self, trimmed: Trimmed[Any]) -> bool:
         dropped = any(run.reason == "budget" for run in trimmed.left_out)
         return not (dropped or trimmed.over_budget or self.edits)
-
-    def _previous_cut(self) -> int:
-        from kefu.context.wire.marks import belongs
-
-        cut, known = self.state.cut, self.state.cut_mark
-        return cut if cut and belongs(self.messages, cut, known) else 0
 
     def _result(
         self,
@@ -234,6 +268,7 @@ class _Job:
         fixed: int,
         limit: int,
         cut: int,
+        cleared: int = 0,
     ) -> Trimmed[Any]:
         result: Trimmed[Any] = Trimmed()
         at = 0
@@ -245,13 +280,46 @@ class _Job:
         result.left_out = left_out
         result.dropped = View(self.messages, ((run.start, run.stop) for run in left_out))
         result.to_summarize = None
-        state = self.state._replace(counted=result.tokens, exact=False, cut=0, cut_mark="")
-        if cut:
+        result.stale = self.stale
+        messages, before = self.messages, self.state
+        counted, exact = result.tokens, self.exact
+
+        def state() -> TrimState:
             from kefu.context.wire.marks import mark
 
-            state = state._replace(cut=cut, cut_mark=mark(self.messages, cut))
-        result.state = state
+            state = before._replace(counted=counted, exact=exact, cut=cut, cleared=cleared)
+            return state._replace(cut_mark=mark(messages, cut or _first_question(messages)))
+
+        result.keep_state(state)
         return result
+
+
+def _known(state: TrimState, messages: Sequence[Any]) -> tuple[TrimState, bool]:
+    """What the state says about these messages, and whether something is left out of it."""
+    if not (state.cut or state.covers or state.cut_mark):
+        return state, False
+    from kefu.context.wire.marks import marks
+
+    stop = state.cut or _first_question(messages)
+    cut_mark, covers_mark = marks(messages, [stop, state.covers])
+    known = not state.cut_mark and not state.cut
+    if known or cut_mark == state.cut_mark:
+        if covers_mark == state.covers_mark:
+            return state, False
+        return TrimState(), True
+    if not state.covers or covers_mark != state.covers_mark:
+        return TrimState(), True
+    return state._replace(cut=0, cut_mark="", cleared=0), True
+
+
+def _first_question(messages: Sequence[Any]) -> int:
+    """The number of messages up to the first one after the system prompt."""
+    from kefu.context.wire.shapes import shape_of
+
+    at = 0
+    while at < len(messages) and shape_of(messages[at], "").role == "system":
+        at += 1
+    return min(at + 1, len(messages))
 
 
 def _are_own(messages: Sequence[Any]) -> bool:

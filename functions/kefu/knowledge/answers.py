@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from kefu.knowledge.finding import SHORT_QUESTION_TERMS, PassageHit, asked
 from kefu.knowledge.terms import question_terms
@@ -33,40 +34,67 @@ def with_answers(
     `question` and `before` are those of the search; `answers` and `pages` its results, best first.
     The title of an answer is the question that it answers.
     """
-    shares = [(one, _share(question, before, one)) for one in answers]
+    wanted = _Wanted(question, before)
+    shares = [(one, wanted.share_of_answer(one)) for one in answers]
     fitting = [one for one, share in shares if share >= FITTING_SHARE][:MAX_FITTING]
     related = [(one, share) for one, share in shares if RELATED_SHARE <= share < FITTING_SHARE][:1]
     if fitting or not related:
         last = [one for one, _ in related[: limit - len(fitting)]]
         return [*fitting, *pages][: limit - len(last)] + last
     [(answer, share)] = related
-    best = max((_had(question, before, one) for one in pages[:COMPARED_PAGES]), default=0.0)
+    best = max((wanted.share_of(one) for one in pages[:COMPARED_PAGES]), default=0.0)
     return [answer, *pages][:limit] if share > best else [*pages[: limit - 1], answer]
 
 
-def _share(question: str, before: Sequence[str], answer: PassageHit) -> float:
-    """How much a question has in common with an answer, from 0 to 1.
+class _Wanted:
+    """The terms of a question, for each language of the passages."""
 
-    It is the share of the question's terms that the answer has, or the share of the answered
-    question's terms that the question has, whichever is larger.
-    """
-    language = (answer.language,)
-    whole = question_terms(asked(question, before), language)
-    answered = question_terms(answer.title, language)
-    return max(_had(question, before, answer), _part(answered, set(whole)))
+    def __init__(self, question: str, before: Sequence[str]) -> None:
+        self._question = question
+        self._whole = asked(question, before)
+        self._terms = dict[str, tuple[Sequence[str], Sequence[str]]]()
+
+    def share_of_answer(self, answer: PassageHit) -> float:
+        """How much the question has in common with an answer, from 0 to 1.
+
+        It is the share of the question's terms that the answer has, or the share of the answered
+        question's terms that the question has, whichever is larger.
+        """
+        _, whole = self._in(answer.language)
+        answered = _question_terms(answer.title, answer.language)
+        return max(self.share_of(answer), _part(answered, frozenset(whole)))
+
+    def share_of(self, hit: PassageHit) -> float:
+        """The share of the question's terms that a passage has.
+
+        The terms of a short question include those of the question before.
+        """
+        own, whole = self._in(hit.language)
+        text = "\n".join((hit.title, *hit.headings, hit.text))
+        wanted = whole if len(own) < SHORT_QUESTION_TERMS else own
+        return _part(wanted, _all_terms(text, hit.language))
+
+    def _in(self, language: str) -> tuple[Sequence[str], Sequence[str]]:
+        """The terms of the question, and those with the question before."""
+        if language not in self._terms:
+            texts = (self._question, self._whole)
+            own, whole = (question_terms(text, (language,)) for text in texts)
+            self._terms[language] = own, whole
+        return self._terms[language]
 
 
-def _had(question: str, before: Sequence[str], hit: PassageHit) -> float:
-    """The share of the question's terms that a passage has.
-
-    The terms of a short question include those of the question before.
-    """
-    wanted = question_terms(question, (hit.language,))
-    if len(wanted) < SHORT_QUESTION_TERMS:
-        wanted = question_terms(asked(question, before), (hit.language,))
-    text = "\n".join((hit.title, *hit.headings, hit.text))
-    return _part(wanted, set(terms_of(text, hit.language)))
+# Kept, because the answers are few, and their terms take longer than the search.
 
 
-def _part(terms: Sequence[str], among: set[str]) -> float:
+@lru_cache(1024)
+def _question_terms(question: str, language: str) -> Sequence[str]:
+    return tuple(question_terms(question, (language,)))
+
+
+@lru_cache(1024)
+def _all_terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(terms_of(text, language))
+
+
+def _part(terms: Sequence[str], among: frozenset[str]) -> float:
     return sum(one in among for one in terms) / len(terms) if terms else 0.0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from kefu.knowledge.terms import question_terms
+from kefu.knowledge.terms import UNMARKED, question_terms, unmarked_terms
 from kefu.knowledge.terms import terms as terms_of
 
 MAX_PASSAGES = 6
@@ -58,6 +58,8 @@ class PassageHit(NamedTuple):
     """The terms of the question."""
     near: Sequence[str] = ()
     """Words of a similar meaning that were looked for, too."""
+    part: int = 0
+    """The number of the part of the page, such as a page of a PDF."""
     cited_as: str = ""
     """The name of the source, if that is not the title."""
 
@@ -80,7 +82,9 @@ class PassageHit(NamedTuple):
         return " › ".join(self.headings)
 
     def _has(self) -> set[str]:
-        return set(terms_of("\n".join((self.title, *self.headings, self.text)), self.language))
+        text = "\n".join((self.title, *self.headings, self.text))
+        plain = (one.removeprefix(UNMARKED) for one in unmarked_terms(text, self.language))
+        return {*terms_of(text, self.language), *plain}
 
 
 class Knowledge(Protocol):
@@ -134,12 +138,17 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def chosen(hits: Iterable[PassageHit], limit: int) -> list[PassageHit]:
-    """The first `limit` hits, with at most `MAX_PASSAGES_PER_PAGE` of one page."""
-    seen, kept = Counter[str](), list[PassageHit]()
+    """The first `limit` hits, with at most `MAX_PASSAGES_PER_PAGE` of a page or of a part of one,
+    and no passage twice.
+    """
+    seen, kept = Counter[tuple[str, int]](), dict[tuple[object, ...], PassageHit]()
     for hit in hits:
-        seen[hit.page] += 1
-        if seen[hit.page] <= MAX_PASSAGES_PER_PAGE:
-            kept.append(hit)
+        text = (hit.title, tuple(hit.headings), hit.text)
+        if text in kept:
+            continue
+        seen[hit.page, hit.part] += 1
+        if seen[hit.page, hit.part] <= MAX_PASSAGES_PER_PAGE:
+            kept[text] = hit
         if len(kept) == limit:
             break
-    return kept
+    return list(kept.values())

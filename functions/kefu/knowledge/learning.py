@@ -11,6 +11,9 @@ from kefu.knowledge.pages import PageText
 State = Mapping[str, str | int]
 """Facts about a page for the next run, such as its ETag, and its links, one on each line."""
 
+READER_VERSION = 2
+"""The version of how pages are read. A page that another version read is read again."""
+
 NO_STATE: State = MappingProxyType({})
 
 Kind = Literal["learnt", "unchanged", "kept", "skipped", "failed"]

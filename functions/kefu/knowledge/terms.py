@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kefu.knowledge import stop_words
 from kefu.knowledge.stemming import ALGORITHMS, stem
+
+UNMARKED = "´"
+"""Begins a term for a word with accents, spelt without them. The index treats it as a letter."""
 
 VERSION = 1
 """The version of how terms are made. An index of another version is refused."""
@@ -36,6 +39,8 @@ _RUN = re.compile(
     f"(?P<pairs>[{_PAIRS}]+)|(?P<triples>[{_TRIPLES}]+)"
     f"|(?P<word>(?:[^\\W_{_PAIRS}{_TRIPLES}]|[{_MARKS}])+)"
 )
+_ACCENTS = re.compile("([a-z\u03b1-\u03c9])[\u0300-\u036f]+")
+_BASES = str.maketrans("đłøħıŧ", "dlohit")
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u0640"))
 _MAX_TERM_CHARS = 64
 """Characters of a term. Longer runs of characters are data and no words."""
@@ -70,6 +75,41 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
         dict.fromkeys(
             term for kind, run in kept or _runs(found) for term in _terms(kind, run, languages)
         )
+    )
+
+
+def unmarked(text: str) -> str:
+    """A normal text without the accents of Latin and Greek letters, as some type it."""
+    if text.isascii():
+        return text
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _ACCENTS.sub(r"\1", parts)).translate(_BASES)
+
+
+def unmarked_terms(text: str, language: str) -> list[str]:
+    """A term for each word of a page with accents, for questions without accents."""
+    words = (run for kind, run in _runs(normal(text)) if kind == "word" and not run.isascii())
+    plain = ((word, unmarked(word)) for word in words)
+    return [
+        f"{UNMARKED}{stem(typed[:_MAX_TERM_CHARS], language)}"
+        for word, typed in plain
+        if typed != word
+    ]
+
+
+def typed_terms(text: str, languages: Sequence[str]) -> list[str]:
+    """The terms of `unmarked_terms` for the words of a question that have no accents."""
+    stops = stop_words.ENGLISH | stop_words.OTHERS
+    words = (run for kind, run in runs(text) if kind == "word" and run not in stops)
+    typed = (word for word in words if unmarked(word) == word)
+    stems = (one for word in typed for one in _terms("word", word, languages))
+    return list(dict.fromkeys(f"{UNMARKED}{one}" for one in stems))
+
+
+def replaced(text: str, replace: Callable[[str], str]) -> str:
+    """A normal text in which each word was replaced."""
+    return _RUN.sub(
+        lambda found: replace(found[0]) if found.lastgroup == "word" else found[0], normal(text)
     )
 
 

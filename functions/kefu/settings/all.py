@@ -168,6 +168,7 @@ class Settings(
             *self.client_keys,
             *self.assistant_keys,
             text_of(self.bot_check_secret),
+            self.store_password.get_secret_value(),
             self.panel_token,
         )
 
@@ -247,7 +248,8 @@ class Settings(
     @property
     def bot_check_hosts(self) -> frozenset[str]:
         """The host names of the pages on which the check may be done."""
-        origins = (origin for origin in self.allowed_origins if origin != "*")
+        every = (*self.allowed_origins, *self.site_origins)
+        origins = (origin for origin in every if origin != "*")
         return frozenset(urlsplit(origin).hostname or "" for origin in origins)
 
     @property

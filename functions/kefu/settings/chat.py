@@ -13,7 +13,7 @@ from kefu.settings.fields import Names, Section, setting
 _ORIGIN = re.compile(r"https?://[^/?#@\s*]+")
 
 
-def _origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+def checked_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ValueError(f"{origin!r} is not an origin such as https://www.example.com")
@@ -34,7 +34,7 @@ Trim = Literal["v1", "v1_steps", "fifo", "sliding_window", "keep_important", "su
 class ChatSettings(Section):
     TITLE: ClassVar = "The chat"
 
-    allowed_origins: Annotated[Names, AfterValidator(_origins)] = setting(
+    allowed_origins: Annotated[Names, AfterValidator(checked_origins)] = setting(
         (),
         "chat.origins",
         "KEFU_ALLOWED_ORIGINS",

@@ -26,6 +26,9 @@ def _link(link: str) -> str:
     return link
 
 
+Link = Annotated[str, AfterValidator(_link)]
+
+
 def _recipient(place: str) -> str:
     if not place.startswith("sns:"):
         return url_of(place)
@@ -45,7 +48,7 @@ class ContactSettings(Section):
         "`message`; all are required: docs/contact.md. Unset: there is no form.",
         examples=[["email", "message"]],
     )
-    contact_link: Annotated[str, AfterValidator(_link)] = setting(
+    contact_link: Link = setting(
         "",
         "contact.link",
         "KEFU_CONTACT_LINK",

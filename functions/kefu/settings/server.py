@@ -13,12 +13,19 @@ SITE_LIMIT_ON_AWS = 300
 DAILY_TOKENS_ON_AWS = 2_000_000
 """Default limits on AWS, where the endpoint is public and each use costs money."""
 
-_STORE = re.compile(r"memory:|sqlite:///.+|dynamodb://[A-Za-z0-9_.-]{3,255}")
+_STORE = re.compile(
+    r"memory:|sqlite:///.+|postgresql://[^\s/]*/\S+|dynamodb://[A-Za-z0-9_.-]{3,255}"
+)
+_PASSWORD = re.compile(r"postgresql://[^/@]*:[^/@]*@|.*[?&]password=")
 
 
 def _store(store: str) -> str:
     if not _STORE.fullmatch(store):
-        raise ValueError("must be memory:, sqlite:///FILE or dynamodb://TABLE")
+        raise ValueError(
+            "must be memory:, sqlite:///FILE, postgresql://USER@HOST/NAME or dynamodb://TABLE"
+        )
+    if _PASSWORD.match(store):
+        raise ValueError("must hold no password: KEFU_STORE_PASSWORD is its variable")
     return store
 
 
@@ -30,7 +37,25 @@ class ServerSettings(Section):
         "server.store",
         "KEFU_STORE",
         "Where cooldowns, limits and chats are stored: `memory:`, `sqlite:///FILE` (shared by the "
-        "processes of one machine) or `dynamodb://TABLE` (shared by all).",
+        "processes of one machine), `postgresql://USER@HOST/NAME` or `dynamodb://TABLE` (shared by "
+        "all).",
+    )
+    store_password: SecretStr = setting(
+        SecretStr(""),
+        "server.store_password",
+        "KEFU_STORE_PASSWORD",
+        "The password of the user of PostgreSQL.",
+    )
+    drain: int = setting(
+        0,
+        "server.drain",
+        "KEFU_DRAIN",
+        "Seconds for which a server that is to stop still sends its running answers, without "
+        "listening for new requests. For several servers behind a proxy, 30. A second signal ends "
+        "the answers at once.",
+        ge=0,
+        le=3600,
+        examples=[30],
     )
     demo: bool | None = setting(
         None,

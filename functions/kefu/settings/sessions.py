@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
+from kefu.settings.chat import checked_origins
+from kefu.settings.contact import Link
 from kefu.settings.fields import RotatedSecrets, Section, setting
 from kefu.settings.model import Parameters, Temperature
 
@@ -27,6 +37,30 @@ class Preset(BaseModel):
     tools: tuple[str, ...] | None = Field(
         None, description="The names of its tools. Unset: all tools."
     )
+    origins: Annotated[tuple[str, ...], AfterValidator(checked_origins)] = Field(
+        (),
+        description="Makes the preset a site of its own: docs/sites.md. The origins of its pages, "
+        "which use no other preset, and no other page uses this one.",
+    )
+    knowledge: str | None = Field(
+        None, description="A site's file of learnt pages. Unset: it has no pages."
+    )
+    contact: Link | None = Field(
+        None, description="Where a site's visitors reach a person. Unset: as in `[contact]`."
+    )
+    daily_tokens: int | None = Field(
+        None, ge=0, description="A site's own budget. Unset: it shares that of `[limits]`."
+    )
+    prices: tuple[float, float] | None = Field(
+        None, description="Prices of a million tokens of prompts and answers, for the panel."
+    )
+
+    @model_validator(mode="after")
+    def _belongs_to_a_site(self) -> Self:
+        own = ("knowledge", "contact", "daily_tokens", "prices")
+        if not self.origins and (found := [one for one in own if getattr(self, one) is not None]):
+            raise ValueError(f"{found[0]} needs origins, which make the preset a site")
+        return self
 
 
 class SessionSettings(Section):
@@ -88,6 +122,25 @@ class SessionSettings(Section):
     )
     hook_options: dict[str, dict[str, object]] = Field({}, alias="hooks", exclude=True)
     presets: dict[str, Preset] = Field({}, alias="presets", exclude=True)
+
+    @field_validator("presets")
+    @classmethod
+    def _origins_have_one_site(cls, presets: dict[str, Preset]) -> dict[str, Preset]:
+        seen = dict[str, str]()
+        for name, preset in presets.items():
+            if name == "default" and preset.origins:
+                raise ValueError("[presets.default] origins: its pages are those of [chat]")
+            for origin in preset.origins:
+                if origin == "*":
+                    raise ValueError(f"[presets.{name}] origins: must name each origin of the site")
+                if (other := seen.setdefault(origin, name)) != name:
+                    raise ValueError(f"[presets.{name}] origins: {origin} is one of {other}")
+        return presets
+
+    @property
+    def site_origins(self) -> dict[str, str]:
+        """The preset of each origin that belongs to a site of its own."""
+        return {one: name for name, preset in self.presets.items() for one in preset.origins}
 
     @property
     def hooks(self) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,13 +20,16 @@ from kefu.terminal.model import OpenModel
 from kefu.terminal.options import (
     Approve,
     deps_of,
+    has_tools,
     model_of,
     options_of,
     settings_of,
+    sites_tools,
     tools_of,
     workplace_of,
 )
 from kefu.terminal.screen import Screen
+from kefu.tools.tool import Tool
 from kefu.upstream.kefu_server import KefuServer
 
 
@@ -48,15 +52,17 @@ class Backend:
         self._screen = screen
         self._on_closed = on_closed
         self._clock = SystemClock()
-        settings = settings_of(flags)
+        settings = self._settings = settings_of(flags)
         self._chosen = model_of(flags, settings, on_progress)
         self.model = self._chosen.name
         remote = self._chosen.kind == "remote" and not flags.server
         self._open_model = OpenModel(settings, self._chosen, keys=remote)
         self._workplace = workplace_of(flags, self._clock)
-        self.tools = tools_of(flags, self._workplace, self._chosen.kind)
+        self.tools: Mapping[str, Tool] = {}
+        """Empty before `open_tools`."""
+        self._stack = AsyncExitStack()
         self.logs = SessionLogs(Path(flags.log_dir))
-        self._deps = deps_of(flags, settings, self._open_model.relay, screen, self.tools, approve)
+        self._deps = deps_of(flags, settings, self._open_model.relay, screen, approve)
         self._options = options_of(flags, settings, self._chosen.sampling)
         self._open_logs: dict[AgentSessionId, JsonlHistorySink] = {}
 
@@ -66,6 +72,16 @@ class Backend:
         answers = self._chosen.kind == "remote" and self._open_model.pool.keys
         return "" if answers else self._chosen.notice
 
+    async def open_tools(self) -> None:
+        """Find the tools of later sessions: the terminal's, and those of kefu.toml.
+
+        Raises WrongUse.
+        """
+        if has_tools(self._flags, self._chosen.kind):
+            of_site = await sites_tools(self._flags, self._settings, self._screen, self._stack)
+            self.tools = tools_of(self._flags, self._workplace, of_site)
+            self._deps = replace(self._deps, tools=self.tools)
+
     async def warm(self) -> None:
         """Wait until the model is ready. Raises WrongUse for a failed start or without a key."""
         await self._open_model.warm()
@@ -73,6 +89,7 @@ class Backend:
     async def aclose(self) -> None:
         """Release all resources."""
         await self._workplace.processes.aclose()
+        await self._stack.aclose()
         await self._open_model.aclose()
 
     def leave_chat(self) -> None:

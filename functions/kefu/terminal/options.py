@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits, ToolPolicy
-from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
+from kefu.agent.tools import TOOLS, Workplace, tools_for
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.operator import operator_of
 from kefu.bootstrap.upstream import ChosenModel, choose_model, sampling_of
@@ -15,16 +16,26 @@ from kefu.chat.prompt import Sampling
 from kefu.context import message_counter
 from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
+from kefu.relay.redaction import Secrets
 from kefu.relay.relay import Relay
 from kefu.settings import Settings
-from kefu.terminal.flags import ChatFlags, WrongUse, is_address, read_settings, wrong_use
+from kefu.terminal.flags import (
+    ChatFlags,
+    WrongUse,
+    is_address,
+    read_settings,
+    wrong_settings,
+    wrong_use,
+)
 from kefu.terminal.ids import new_id
 from kefu.terminal.screen import Screen
+from kefu.tools.tool import Tool
+from kefu.tools.use import Use
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 from kefu.upstream.public_web import PublicWeb
 
-Approve = Callable[[Tool, str], Awaitable[bool]]
-"""Asks the user whether a tool may run with this input."""
+Approve = Callable[[Use, str], Awaitable[bool]]
+"""Asks the user whether a tool may run; the text is its input as the model wrote it."""
 
 
 def settings_of(flags: ChatFlags) -> Settings:
@@ -46,7 +57,7 @@ def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
         known = ", ".join(settings.presets) or "none"
         where = settings.config_file or "kefu.toml, which does not exist here"
         raise WrongUse(f"there is no preset {flags.preset} in {where}; presets there: {known}")
-    values = preset.model_dump(exclude_unset=True)
+    values = preset.model_dump(exclude_unset=True, exclude={"tools"})
     for name in ("model", "system_prompt"):
         if name in values and (flags.model if name == "model" else flags.system) is not None:
             del values[name]
@@ -75,18 +86,50 @@ def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:
     return Workplace(Path.cwd(), clock.now, PublicWeb().get, hosts)
 
 
-def tools_of(flags: ChatFlags, workplace: Workplace, kind: str) -> Mapping[str, Tool]:
-    """The tools that the model may use, by name. Raises WrongUse for an unknown tool."""
+def has_tools(flags: ChatFlags, kind: str) -> bool:
+    """Whether the model of this kind gets tools."""
+    if flags.server or flags.tools == "none":
+        return False
     # The small local model does not understand the rules for tools and answers better without.
-    wanted = flags.tools or ("none" if kind != "remote" else None)
-    if flags.server or wanted == "none":
+    return kind == "remote" or bool(flags.tools)
+
+
+async def sites_tools(
+    flags: ChatFlags, settings: Settings, screen: Screen, stack: AsyncExitStack
+) -> Mapping[str, Tool]:
+    """The tools of kefu.toml that an anonymous visitor has, until the stack is closed.
+
+    Raises WrongUse.
+    """
+    if not settings.tools:
         return {}
-    names = [name.strip() for name in (wanted or ",".join(TOOLS)).split(",") if name.strip()]
-    if unknown := [name for name in names if name not in TOOLS]:
-        raise WrongUse(f"there is no tool {unknown[0]}; there are: {', '.join(TOOLS)}")
-    if not workplace.hosts and flags.tools is None:
-        names.remove("http_get")  # it may fetch from no host
-    return {tool.name: tool for tool in tools_for(workplace, names)}
+    from kefu.bootstrap.tool_trial import open_tools
+    from kefu.tools.tool import Visitor
+    from kefu.tools.toolbox import Toolbox
+
+    with wrong_settings():
+        opened = await stack.enter_async_context(open_tools(settings, screen.warn))
+    for problem in opened.problems:
+        screen.warn(problem)
+    preset = settings.presets.get(flags.preset or "")
+    # Kefu's own tools need the pages and the forms of a site.
+    toolbox = Toolbox([tool for tool in opened.tools.values() if not tool.is_own])
+    return await toolbox.offered(preset.tools if preset else None, Visitor())
+
+
+def tools_of(
+    flags: ChatFlags, workplace: Workplace, of_site: Mapping[str, Tool]
+) -> Mapping[str, Tool]:
+    """The tools that the model may use, by name. Raises WrongUse for an unknown tool."""
+    known = {**{tool.name: tool for tool in tools_for(workplace, TOOLS)}, **of_site}
+    if not flags.tools:
+        # Without a host, `http_get` may fetch nothing.
+        left_out = set() if workplace.hosts else {"http_get"} - of_site.keys()
+        return {name: tool for name, tool in known.items() if name not in left_out}
+    names = [name.strip() for name in flags.tools.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in known]:
+        raise WrongUse(f"there is no tool {unknown[0]}; there are: {', '.join(known)}")
+    return {name: known[name] for name in names}
 
 
 def deps_of(
@@ -94,10 +137,9 @@ def deps_of(
     settings: Settings,
     relay: Relay,
     screen: Screen,
-    tools: Mapping[str, Tool],
     approve: Approve,
 ) -> AgentDeps:
-    """The parts that the agent needs, without the sinks of its session. Raises WrongUse."""
+    """The parts that the agent needs, without its tools and its sinks. Raises WrongUse."""
     name = f"tiktoken:{flags.tokenizer_model}" if flags.tokenizer_model else settings.counter
     with wrong_use(UnknownCounter, TiktokenMissing):
         counter = message_counter(name)
@@ -109,11 +151,11 @@ def deps_of(
         new_id=new_id,
         counter=counter,
         counter_name=name,
-        tools=tools,
         on_event=screen.hear,
         on_piece=screen.piece,
         warn=screen.warn,
-        approve=approve if flags.approve else None,
+        approve=approve,
+        redact=Secrets(settings.secrets).hide,
     )
 
 
@@ -127,5 +169,6 @@ def options_of(flags: ChatFlags, settings: Settings, sampling: Sampling) -> Agen
         max_steps=flags.max_steps,
         limits=TokenLimits(flags.max_prompt_tokens, flags.warn_prompt_tokens, action),
         tool_policy=policy,
+        approve_each=flags.approve,
         working_directory=str(Path.cwd()),
     )

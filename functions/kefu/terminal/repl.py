@@ -18,10 +18,10 @@ from kefu.terminal.slash_commands import COMMANDS, SlashCommands
 
 if TYPE_CHECKING:
     from kefu.agent.react import TurnResult
-    from kefu.agent.tools.tool import Tool
     from kefu.terminal.backend import Backend
     from kefu.terminal.prompt import InputPrompt
     from kefu.terminal.screen import Screen
+    from kefu.tools.use import Use
 
 
 class Repl:
@@ -125,6 +125,7 @@ class Repl:
             on_closed=self._on_output_closed,
             approve=self._approve,
         )
+        await backend.open_tools()
         self._screen.without_tools = not backend.tools
         session = backend.open(self._new_id)
         self._chat = CurrentSession(
@@ -204,14 +205,16 @@ class Repl:
         if self._chat:
             self._chat.session.interrupt()
 
-    async def _approve(self, tool: Tool, tool_input: str) -> bool:
+    async def _approve(self, use: Use, tool_input: str) -> bool:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            self.screen.warn(f"{tool.name} was not run: there is no terminal to ask for approval")
+            self.screen.warn(f"{use.name} was not run: there is no terminal to ask for approval")
             return False
         from kefu.terminal.prompt import InputPrompt
 
         asking = self._prompt or InputPrompt(COMMANDS, lambda: self._status)
-        self.screen.asking(tool.name, tool_input)
+        self.screen.asking(use.name, tool_input)
+        if self.chat.backend.tools[use.name].approve or not self._flags.approve:
+            self.screen.say(use.card)
         allowed = await asking.ask("Run it?")
         if allowed is None:
             self._on_signal(signal.SIGINT)

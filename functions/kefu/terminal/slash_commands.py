@@ -95,7 +95,7 @@ class SlashCommands:
 
     async def _tools(self, _: str) -> None:
         tools = self._chat.backend.tools.values()
-        lines = [f"  {tool.name:<14} {tool.description}" for tool in tools]
+        lines = [f"  {tool.name:<14} {one_line(tool.description, 200)}" for tool in tools]
         self._chat.say("\n".join(lines) or "The model has no tools here.")
 
     async def _retry(self, _: str) -> None:

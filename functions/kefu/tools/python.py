@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -52,8 +52,10 @@ Call = Callable[[Callable[[], object]], Awaitable[object]]
 """Calls a function that may block, or that is `async`. Raises FunctionFailed."""
 
 
-def site_function(function: Callable[..., object]) -> SiteFunction:
-    """Raises BadFunction."""
+def site_function(
+    function: Callable[..., object], *, set_by_kefu: Collection[str] = (VISIT, KEY)
+) -> SiteFunction:
+    """`set_by_kefu`: names of parameters that the model does not set. Raises BadFunction."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BadFunction("must return its result, not yield it")
     try:
@@ -64,7 +66,7 @@ def site_function(function: Callable[..., object]) -> SiteFunction:
     description = inspect.getdoc(function) or ""
     if not description:
         raise BadFunction("has no docstring, which says to the model what the tool does")
-    own = [one for one in parameters.values() if one.name not in (VISIT, KEY)]
+    own = [one for one in parameters.values() if one.name not in set_by_kefu]
     nullable, required, properties = set[str](), list[str](), dict[str, Mapping[str, object]]()
     for one in own:
         if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
@@ -75,7 +77,7 @@ def site_function(function: Callable[..., object]) -> SiteFunction:
             nullable.add(one.name)
         elif one.default is one.empty:
             required.append(one.name)
-    given = frozenset({VISIT, KEY} & parameters.keys())
+    given = frozenset(set_by_kefu) & parameters.keys()
     return SiteFunction(
         function, description, properties, tuple(required), frozenset(nullable), given
     )
@@ -115,7 +117,7 @@ def function_run(site: SiteFunction, call: Call, effect: Effect) -> Run:
         ours = {VISIT: visitor, KEY: key}
         given = {
             **dict.fromkeys(site.nullable),
-            **{name: _whole(site.properties.get(name), one) for name, one in arguments.items()},
+            **{name: whole(site.properties.get(name), one) for name, one in arguments.items()},
             **{name: ours[name] for name in site.set_by_kefu},
         }
         try:
@@ -131,10 +133,10 @@ def function_run(site: SiteFunction, call: Call, effect: Effect) -> Run:
     return run
 
 
-def _whole(schema: Mapping[str, Any] | None, value: object) -> object:
-    """A whole number as an int: JSON does not tell 3.0 from 3."""
+def whole(schema: Mapping[str, Any] | None, value: object) -> object:
+    """A whole number as an int, for an argument with this schema: JSON does not tell 3.0 from 3."""
     if schema and schema["type"] == "array" and isinstance(value, list):
-        return [_whole(schema["items"], one) for one in value]
+        return [whole(schema["items"], one) for one in value]
     is_whole = schema and schema["type"] == "integer" and isinstance(value, float)
     return int(value) if is_whole else value  # type: ignore[call-overload]
 

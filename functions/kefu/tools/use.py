@@ -58,9 +58,11 @@ class Use(NamedTuple):
         """Identifies tool and arguments, whatever the order of the arguments."""
         try:
             arguments = json.dumps(json.loads(self.arguments or "{}"), sort_keys=True)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = self.arguments
-        return hashlib.sha256(f"{self.name}\n{arguments}".encode()).hexdigest()[:32]
+        return hashlib.sha256(
+            f"{self.name}\n{arguments}".encode(errors="backslashreplace")
+        ).hexdigest()[:32]
 
     @property
     def was_sent(self) -> bool:

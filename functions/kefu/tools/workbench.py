@@ -22,9 +22,11 @@ from kefu.tools.use import Use, shortened, write_in
 APPROVAL_SECONDS = 600
 """Seconds in which a visitor can click on a card."""
 MAX_ARGUMENTS = 4_000
-"""Characters of the arguments of a call."""
+"""Characters of the arguments of a call in a chat of the service."""
 REPEATED_CALLS, TOO_OFTEN = 3, 5
-"""Identical calls in an answer: from the third on none is run; after the fifth no tool is."""
+"""Identical calls in steps that follow each other: from the third on none is run; after the fifth
+no tool is.
+"""
 
 NO_NAME = "unknown"
 """Stands in place of a text that the model calls, but that can be no tool's name."""
@@ -45,6 +47,8 @@ class Limits(NamedTuple):
     """Seconds of tools in all."""
     result: int = 8_000
     """Characters of a result, of which the rest is cut."""
+    arguments: int = MAX_ARGUMENTS
+    """Characters of the arguments of a call."""
 
 
 class Surroundings(NamedTuple):
@@ -66,6 +70,8 @@ class Surroundings(NamedTuple):
     """Replaces the service's secrets in a result."""
     ask: Callable[[Use], Awaitable[bool]] | None = None
     """Asks a user who waits for the answer, in place of a card."""
+    asks_always: bool = False
+    """Whether each call waits for an approval, also a read."""
 
 
 class Workbench:
@@ -97,7 +103,10 @@ class Workbench:
         self.is_last = False
         """Whether the model may call no tool any more."""
         self._said: dict[int, tuple[str, str]] = {}
-        self._counts: Counter[str] = Counter()
+        self.repeats: Counter[str] = Counter()
+        """How often each call of the last step was made, by its digest: in it, and in the steps
+        just before it.
+        """
         self._earlier = list(earlier)
         self._spent = 0.0
 
@@ -146,14 +155,18 @@ class Workbench:
         needs a card has the state `asked`, but no card yet.
         """
         taken, has_card = list[Use](), False
+        before, self.repeats = self.repeats, Counter()
         for number, (name, arguments) in enumerate(calls):
             made = Use(f"s{self.step}c{number}", name, arguments or "{}", self.step, at)
+            digest = made.digest
+            self.repeats[digest] = (self.repeats[digest] or before[digest]) + 1
             made = self._judged(made, number)
             if made.state == "asked":
                 if has_card:
                     made = made._replace(state="failed", result=_NOT_ASKED)
                 has_card = True
             taken.append(made)
+        self.is_last = self.is_last or max(self.repeats.values(), default=0) >= TOO_OFTEN
         self.uses += taken
         return taken
 
@@ -166,7 +179,7 @@ class Workbench:
             return _refused(use, f"There is no tool {said!r}. There are: {names}.")
         use = use._replace(title=in_language(tool.title, self.visitor.language) or tool.name)
         reason = self._reason(tool, use, number)
-        if reason or not self._needs_click(tool):
+        if reason or not (self.around.asks_always or self._needs_click(tool)):
             return _refused(use, reason) if reason else use
         if self.around.save or self.around.ask:
             return use._replace(state="asked")
@@ -178,14 +191,12 @@ class Workbench:
             return f"Not run: at most {self.limits.calls} calls at a time."
         if problem := self._problem(tool, use):
             return problem
-        self._counts[use.digest] += 1
-        self.is_last = self.is_last or self._counts[use.digest] >= TOO_OFTEN
-        is_repeated = self._counts[use.digest] >= REPEATED_CALLS
+        is_repeated = self.repeats[use.digest] >= REPEATED_CALLS
         return "You made this call before: its result will not change." if is_repeated else ""
 
     def _problem(self, tool: Tool, use: Use) -> str:
-        if len(use.arguments) > MAX_ARGUMENTS:
-            return f"The arguments are longer than {MAX_ARGUMENTS} characters."
+        if len(use.arguments) > self.limits.arguments:
+            return f"The arguments are longer than {self.limits.arguments} characters."
         try:
             given = json.loads(use.arguments)
         except (ValueError, RecursionError):
@@ -244,11 +255,20 @@ class Workbench:
 
     async def _outcome(self, tool: Tool, use: Use, key: str, seconds: float) -> Outcome:
         lost: Literal["unsure", "failed"] = "unsure" if tool.effect == "write" else "failed"
+        given = self._arguments(tool, use)
+        running = asyncio.ensure_future(tool.run(given, self.visitor, key))
         try:
-            async with asyncio.timeout(seconds):
-                return await tool.run(self._arguments(tool, use), self.visitor, key)
-        except TimeoutError:
-            return Outcome(f"No result within {seconds:.0f} s.", lost)
+            done, _ = await asyncio.wait({running}, timeout=seconds)
+        finally:
+            if not running.done():  # not waited for: a tool may go on although it is cancelled
+                running.cancel()
+                running.add_done_callback(lambda task: task.cancelled() or task.exception())
+        if not done:
+            return Outcome(f"No result within {seconds:.3g} s.", lost)
+        try:
+            return running.result()
+        except asyncio.CancelledError:
+            return Outcome("The tool was stopped.", lost)
         except Exception as error:  # noqa: BLE001 - a bug; its text may be secret
             return Outcome(f"The tool failed: {type(error).__name__}.", lost)
 
@@ -300,7 +320,7 @@ class Workbench:
         assert self.around.ask
         if await self.around.ask(use):
             return await self.run_approved(use)
-        return self.update(use._replace(state="denied", result="The user did not allow this."))
+        return self.update(use._replace(state="denied", result="The user did not allow this call."))
 
     async def run_approved(self, use: Use) -> Use:
         """Send an approved call, unless an earlier try may have sent it.

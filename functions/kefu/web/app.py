@@ -109,6 +109,7 @@ def create_app(parts: AppParts) -> FastAPI:
         log=parts.runtime.log,
         overload=overload,
         origin_secret=parts.origin_secret,
+        sites=parts.runtime.sites.by_origin if parts.runtime.sites else (),
     )
     kept: KeptChats | None = None
     if parts.sessions is not None:
@@ -146,7 +147,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
     Optional features are imported only when they are enabled, to keep cold starts short.
     """
     runtime, options = parts.runtime, parts.runtime.options
-    if parts.contact or options.contact_link or parts.sessions:
+    if parts.contact or options.contact_link or parts.sessions or runtime.sites:
         from kefu.web.routes.contact import contact_routes
 
         yield contact_routes(runtime, parts.contact)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -66,11 +66,16 @@ class Edge:
         log: RequestLog,
         overload: Overload,
         origin_secret: OriginSecret | None = None,
+        sites: Container[str] = (),
     ) -> None:
-        """`origin_secret`: the check of the CDN's header; None without a CDN."""
+        """`origin_secret`: the check of the CDN's header; None without a CDN.
+
+        `sites`: the origins of further sites, whose pages may use `/api/` alone.
+        """
         self._app = app
         self._overload = overload
         self._origins = frozenset(origins)
+        self._sites = sites
         self._clock = clock
         self._log = log
         self._origin_secret = origin_secret
@@ -158,6 +163,8 @@ class Edge:
         origin = origins[0]
         if scope["path"].startswith(_ADMIN):
             return None
+        if guarded and origin in self._sites:
+            return origin if scope["path"].startswith("/api/") else None
         if not guarded or "*" in self._origins or origin in self._origins:
             return origin
         return origin if origin == _own_origin(scope, headers) else None

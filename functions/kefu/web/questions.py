@@ -15,7 +15,7 @@ from kefu.web.options import WebOptions
 from kefu.web.schemas import ChatRequest, ClickRequest, ConversationRequest, MessageRequest
 
 if TYPE_CHECKING:
-    from kefu.chat.presets import Configs
+    from kefu.chat.presets import Config
     from kefu.web.completion_schemas import CompletionRequest
 
 R = TypeVar("R", bound=ConversationRequest)
@@ -84,17 +84,18 @@ class Questions:
         sampling = self._sampling.asked(body.temperature, body.asked_tokens)
         return Question(messages, sampling, tools=tools, page=page_line(context))
 
-    def preset(self, body: ConversationRequest, configs: Configs | None) -> Question:
-        """Like `question`, with the preset that the body names.
+    def preset(self, body: ConversationRequest, config: Config | None) -> Question:
+        """Like `question`, with the preset of the request.
 
-        Raises InvalidRequest for an unknown preset, and for any preset if the server has none.
+        Raises InvalidRequest if the body names one, and the server has none.
         """
         question = self.question(body)
-        if body.config_id is None:
+        if config is None:
+            if body.config_id is not None:
+                raise InvalidRequest("config_id: this server has no presets.", param="config_id")
             return question
-        if configs is None:
-            raise InvalidRequest("config_id: this server has no presets.", param="config_id")
-        config = configs.chosen(body.config_id)
+        if body.config_id is None and not config.is_site:
+            return question
         return question._replace(
             sampling=config.sampling.asked(body.temperature, body.asked_tokens),
             policy=config.policy,

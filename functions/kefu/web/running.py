@@ -7,8 +7,9 @@ a slow reader receives longer pieces, and takes no memory of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import TYPE_CHECKING, Protocol
 
 from kefu.chat.services import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
@@ -18,8 +19,28 @@ from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
 from kefu.web.options import WebOptions
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from kefu.web.sites import Sites
+
+_CANCEL, _CANCEL_SESSION = "cancel", "cancel session"
+"""What servers tell each other."""
+
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
+
+
+class OtherServers(Protocol):
+    """The other servers on the same store."""
+
+    def tell(self, what: str, name: str) -> None:
+        """Tell all of them. Returns at once, and never raises. What is told may be lost."""
+        ...
+
+    def listen(self, on_told: Callable[[str, str], None]) -> None:
+        """Call a function on the event loop for what one of them tells."""
+        ...
 
 
 class Running:
@@ -27,19 +48,42 @@ class Running:
 
     def __init__(self) -> None:
         self.answers: set[Answer] = set()
+        self._others: OtherServers | None = None
+
+    def join(self, others: OtherServers) -> None:
+        """Cancel answers of other servers, too, and let them cancel answers of this one."""
+        self._others = others
+        others.listen(self._told)
 
     def cancel(self, client_message_id: str) -> bool:
         """Cancel the answers with this id: their clients receive AnswerCancelled.
 
-        Returns False if no answer has this id.
+        Returns False if no answer of this process has this id.
         """
+        found = self._stop(client_message_id)
+        if not found and self._others:
+            self._others.tell(_CANCEL, client_message_id)
+        return found
+
+    def cancel_session(self, session_id: str) -> None:
+        """Cancel the answers of a session, because it is being deleted."""
+        self._stop_session(session_id)
+        if self._others:
+            self._others.tell(_CANCEL_SESSION, session_id)
+
+    def _told(self, what: str, name: str) -> None:
+        if what == _CANCEL:
+            self._stop(name)
+        elif what == _CANCEL_SESSION:
+            self._stop_session(name)
+
+    def _stop(self, client_message_id: str) -> bool:
         matching = [one for one in self.answers if one.client_message_id == client_message_id]
         for answer in matching:
             answer.stop(AnswerCancelled())
         return bool(matching)
 
-    def cancel_session(self, session_id: str) -> None:
-        """Cancel the answers of a session, because it is being deleted."""
+    def _stop_session(self, session_id: str) -> None:
         for answer in [one for one in self.answers if _session_of(one) == session_id]:
             answer.stop(AnswerCancelled())
 
@@ -61,14 +105,35 @@ class ChatRuntime:
     """The objects that all requests share, such as admission, log and running answers."""
 
     def __init__(
-        self, services: Services, log: RequestLog, gateway: Gateway, options: WebOptions
+        self,
+        services: Services,
+        log: RequestLog,
+        gateway: Gateway,
+        options: WebOptions,
+        sites: Sites | None = None,
     ) -> None:
+        """`sites`: None for a service of one site."""
         self.services = services
+        self.sites = sites
         self.admission = services.admission
         self.log = log
         self.gateway = gateway
         self.options = options
         self.running = Running()
+
+    def site_of(self, request: Request) -> str | None:
+        """The site of the page that sends a request: see `Sites.of`."""
+        return self.sites.of(request) if self.sites else None
+
+    def services_of(self, config_id: str) -> Services:
+        """The limits, the pages and the model of the site that has this preset."""
+        site = self.sites.by_name.get(config_id) if self.sites else None
+        return site.services if site else self.services
+
+    def contact_link_of(self, config_id: str) -> str:
+        """The address at which visitors of the site that has this preset reach a person."""
+        site = self.sites.by_name.get(config_id) if self.sites else None
+        return site.contact_link if site else self.options.contact_link
 
     def close(self) -> bool:
         """Refuse new requests, and end the answers in progress with an error event.
@@ -77,7 +142,7 @@ class ChatRuntime:
         """
         if self.admission.closed:
             return False
-        self.admission.closed = True
+        self.admission.close()
         self.running.drain()
         return True
 

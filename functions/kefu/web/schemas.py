@@ -299,6 +299,8 @@ class AnswerBody(StrictBody):
     page: Annotated[str, StringConstraints(pattern=r"^(https?://[^\s<>\"]{1,990})?$")] = ""
     session_id: SessionName = ""
     """The chat from which the answer is made."""
+    site: ConfigName = ""
+    """The preset of the site that has the answer, if it is made from no chat."""
     reviewed: StrictBool = False
     """Whether somebody has read the marks."""
 

@@ -45,9 +45,23 @@ class KeptChats:
         incoming = await self._incoming(request, body, answer)
         if click:
             incoming = incoming._replace(click=click)
+        services = runtime.services
+        if sites := runtime.sites:
+            incoming = await self._with_site(incoming, sites.of(request))
+            services = runtime.services_of(incoming.site or "")
         message = KeptConversation(self.sessions, incoming, answer.received_at)
-        events = make_answer(answer, message, runtime.services)
+        events = make_answer(answer, message, services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
+
+    async def _with_site(self, incoming: IncomingMessage, site: str | None) -> IncomingMessage:
+        """The message with its site. Without an origin, that of its chat or of its preset."""
+        configs = self.sessions.deps.configs
+        if site is None and incoming.session_id is not None:
+            owner = incoming.session_id, incoming.token, incoming.owner
+            site = configs.site_of((await self.sessions.owned(*owner)).config_id)
+        elif site is None:
+            site = configs.site_of(incoming.config_id or configs.default)
+        return incoming._replace(site=site)
 
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
         """The answer to an earlier message of a session: from its start, and new text.
@@ -83,7 +97,13 @@ class KeptChats:
         # Hashed, because the names of limits are stored.
         name = sha256(owner.encode("utf-8", "replace")).hexdigest()[:32]
         await self.runtime.admission.admit_reader(f"user:{name}")
-        return await self.sessions.listed(owner, config_id, cursor, limit)
+        configs, site = self.sessions.deps.configs, self.runtime.site_of(request)
+        if self.runtime.sites:
+            site = configs.site_of(config_id) if site is None else site
+            if config_id and not configs.serves(config_id, site):
+                return (), None
+        found, following = await self.sessions.listed(owner, config_id or site or "", cursor, limit)
+        return [one for one in found if configs.serves(one[0].config_id, site)], following
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""
@@ -91,12 +111,12 @@ class KeptChats:
         await self.runtime.admission.admit_poll(session.id)
         return session
 
-    def name_sources(self, shown: list[dict[str, object]]) -> dict[str, object]:
+    def name_sources(self, session: Session, shown: list[dict[str, object]]) -> dict[str, object]:
         """Part the model's answers from the lists of their sources, which become a field.
 
         Returns the fields of the response; none on a server without learnt pages.
         """
-        grounder = self.runtime.services.grounder
+        grounder = self.runtime.services_of(session.config_id).grounder
         for message in shown:
             if message["role"] == "assistant" and "operator" not in message:
                 text, cited = parted(str(message["content"]))
@@ -104,9 +124,9 @@ class KeptChats:
                     message |= {"content": text, "sources": named(cited)}
         return {"links": list(grounder.links)} if grounder else {}
 
-    def checked(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
+    def checked(self, session: Session, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
         """The messages for a file of Markdown: answers of earlier versions may have other links."""
-        grounder = self.runtime.services.grounder
+        grounder = self.runtime.services_of(session.config_id).grounder
         return [
             one._replace(content=grounder.checked_text(one.content))
             if grounder and one.role == "assistant" and not one.operator
@@ -121,13 +141,17 @@ class KeptChats:
         """
         visitor = await self.visitor(request)
         id = await self.sessions.owned_id(name, _token(request), visitor.name)
+        if self.runtime.sites and (session := await self.sessions.found(id)):
+            self.sessions.check_site(session, self.runtime.site_of(request))
         await self.runtime.admission.admit_reader(id)
         self.runtime.running.cancel_session(id)
         await self.sessions.forget(id)
 
     async def _owned(self, request: Request, name: str) -> Session:
         visitor = await self.visitor(request)
-        return await self.sessions.owned(name, _token(request), visitor.name)
+        session = await self.sessions.owned(name, _token(request), visitor.name)
+        self.sessions.check_site(session, self.runtime.site_of(request))
+        return session
 
     async def visitor(self, request: Request) -> SiteUser:
         """The user of the site; an anonymous one without a token, or if the site signs none."""
@@ -173,7 +197,7 @@ async def resumed(
                 yield event
         return
     known = await sessions.answer_to(session, body.again or body.client_message_id)
-    for event in known_events(known, answer, runtime.services):
+    for event in known_events(known, answer, runtime.services_of(session.config_id)):
         yield event
 
 

@@ -114,12 +114,14 @@ def add_steps(
 def _stored_card(
     use: Use, question_id: int, page: Sequence[StoredMessage], now: float
 ) -> ShownApproval:
+    from kefu.sessions.turn.tools import may_be_sent
     from kefu.tools.card import YES
 
     card = _card(use, use.approval_id(question_id))
-    later = [one for one in page if one.role == "user" and one.id > question_id]
-    click = next((one for one in later if one.client_message_id == card["id"]), None)
-    if click:
+    questions = [one for one in page if one.role == "user" and one.id > question_id]
+    click = next((one for one in questions if one.client_message_id == card["id"]), None)
+    later = [one for one in questions if one is not click]
+    if click and may_be_sent(click):
         card["state"] = "approved" if click.content.startswith(YES) else "denied"
     elif min([now, *(one.created_at for one in later)]) > use.expires:
         card["state"] = "expired"

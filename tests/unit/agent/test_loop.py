@@ -20,16 +20,16 @@ from kefu.agent.events import (
     event_line,
 )
 from kefu.agent.react import AgentDeps, AgentOptions, run_agent
-from kefu.agent.tools import Tool
 from kefu.chat.prompt import Sampling
-from tests.fakes.spoken import KEY, Say, rig, until
+from kefu.tools.use import Use
+from tests.fakes.spoken import KEY, Say, rig, text_tool, until
 
 
 async def found(given: str) -> str:
     return "the file"
 
 
-TOOL = Tool("read", "reads a file", found)
+TOOL = text_tool("read", "reads a file", found)
 READ = '<thought>let me see</thought><action tool="read">README.md</action>'
 
 
@@ -270,10 +270,12 @@ async def test_s20_a_sink_that_fails_warns_once_and_the_others_go_on() -> None:
 
 
 async def test_an_unexpected_error_leaves_log_and_conversation_consistent() -> None:
-    async def approve(tool: Tool, given: str) -> bool:
+    async def approve(use: Use, given: str) -> bool:
         raise EOFError
 
-    talk = rig(READ, "<final>ok</final>", tools=(TOOL,), deps={"approve": approve})
+    talk = rig(
+        *(READ, "<final>ok</final>"), tools=(TOOL,), deps={"approve": approve}, approve_each=True
+    )
     with pytest.raises(EOFError):
         await talk.session.run_turn("?")
     end = talk.bodies(TurnEnd)[0]

@@ -22,8 +22,7 @@ from kefu.agent.events import (
     read_lines,
 )
 from kefu.agent.react import fork, resume
-from kefu.agent.tools import Tool
-from tests.fakes.spoken import Rig, Say, rig, until
+from tests.fakes.spoken import Rig, Say, rig, text_tool, until
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 NEW = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
@@ -33,7 +32,7 @@ async def readme(given: str) -> str:
     return "# Kefu\n\nAn AI chat widget"
 
 
-READ = Tool("read", "Reads a file; its input is a path.", readme)
+READ = text_tool("read", "Reads a file; its input is a path.", readme)
 ACTION = '<thought>需要 read</thought><action tool="read">README.md</action>'
 
 

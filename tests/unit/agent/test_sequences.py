@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from kefu.agent.events import Assistant, BudgetExceeded, TurnEnd, event_line, read_lines
 from kefu.agent.react import BudgetAction, TokenLimits, resume
-from kefu.agent.tools import Tool
 from kefu.errors import ToolFailed
-from tests.fakes.spoken import Say, rig
+from tests.fakes.spoken import Say, rig, text_tool
 
 ANSWERS = st.sampled_from(
     [
@@ -43,7 +42,7 @@ async def fail(given: str) -> str:
     raise ToolFailed("no")
 
 
-TOOLS = (Tool("read", "", read, idempotent=True), Tool("fail", "", fail, idempotent=True))
+TOOLS = (text_tool("read", "", read, idempotent=True), text_tool("fail", "", fail, idempotent=True))
 
 
 @given(

@@ -17,15 +17,14 @@ from kefu.agent.events import (
 )
 from kefu.agent.events import event_line as line
 from kefu.agent.react import TokenLimits, resume
-from kefu.agent.tools import Tool
-from tests.fakes.spoken import Rig, Say, rig, until
+from tests.fakes.spoken import Rig, Say, rig, text_tool, until
 
 
 async def result_of_tool(given: str) -> str:
     return f"found {given}"
 
 
-READ = Tool("read", "reads", result_of_tool)
+READ = text_tool("read", "reads", result_of_tool)
 ACTION = '<action tool="read">{}</action>'
 
 

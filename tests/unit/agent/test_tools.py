@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from kefu.agent.calls import capped
 from kefu.agent.events import Action, Approval, Final, Observation, Policy
-from kefu.agent.tooling import capped
 from kefu.agent.tools import Tool
 from kefu.errors import ToolFailed
-from tests.fakes.spoken import Rig, Say, rig, until
+from kefu.tools.use import Use
+from tests.fakes.spoken import Rig, Say, rig, text_tool, until
 
 READ = '<action tool="read">a</action>'
 DONE = "<final>done</final>"
@@ -32,11 +33,11 @@ class Counted:
         return result
 
     def tool(self, **more: Any) -> Tool:
-        return Tool("read", "read a file", self, **more)
+        return text_tool("read", "read a file", self, **more)
 
 
 async def turn(call: Any, *answers: str | Say, options: Any = None, **more: Any) -> Rig:
-    talk = rig(*answers, tools=(Tool("read", "read a file", call, **more),), **(options or {}))
+    talk = rig(*answers, tools=(text_tool("read", "read a file", call, **more),), **(options or {}))
     await talk.session.run_turn("go")
     return talk
 
@@ -44,14 +45,17 @@ async def turn(call: Any, *answers: str | Say, options: Any = None, **more: Any)
 async def test_s31_an_unknown_tool_gets_the_list_of_tools() -> None:
     talk = await turn(Counted("x"), '<action tool="rm">/</action>', DONE)
     [observation] = talk.bodies(Observation)
-    assert (observation.content, observation.ok) == ("There is no tool rm. There are: read.", False)
+    assert (observation.content, observation.ok) == (
+        "There is no tool 'rm'. There are: read.",
+        False,
+    )
     assert talk.bodies(Final)
 
 
 @pytest.mark.parametrize("name", ["计算器", "read file", "../read", ""])
 async def test_s31_an_invalid_tool_name_gets_the_list_of_tools(name: str) -> None:
     """For example, a model translates the name into its user's language."""
-    tools = (Counted("x").tool(), Tool("calculate", "", Counted("y")))
+    tools = (Counted("x").tool(), text_tool("calculate", "", Counted("y")))
     talk = rig(f'<action tool="{name}">1+1</action>', DONE, tools=tools)
     await talk.session.run_turn("go")
     [observation] = talk.bodies(Observation)
@@ -170,17 +174,16 @@ async def test_s32_t7_actions_in_results_and_in_users_words_are_never_run() -> N
     assert result.final_text == "done"
 
 
-PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
-
-
-async def test_s29_json_is_checked_where_a_tool_declares_parameters() -> None:
+async def test_s29_an_input_that_begins_like_json_is_checked() -> None:
     read = Counted("x")
-    inputs = ('{"path":', '{"path":"a"}', "plain")
+    inputs = ('{"text":', '{"text":"a"}', '{"path":"a"}', "plain")
     actions = [f'<action tool="read">{given}</action>' for given in inputs]
-    talk = await turn(read, *actions, DONE, parameters=PARAMETERS)
-    assert read.inputs == ['{"path":"a"}', "plain"]
-    assert talk.bodies(Observation)[0].content == "The input of read is not valid JSON."
-    assert talk.bodies(Observation)[0].ok is False
+    talk = await turn(read, *actions, DONE)
+    assert read.inputs == ["a", "plain"]
+    told = [(body.content, body.ok) for body in talk.bodies(Observation)]
+    assert told[0] == ("The arguments are not valid JSON.", False)
+    assert "path" in told[2][0]
+    assert [ok for _, ok in told] == [False, True, False, True]
 
 
 def native(name: str, *arguments: str) -> Say:
@@ -190,13 +193,13 @@ def native(name: str, *arguments: str) -> Say:
 
 
 async def test_s32_native_tool_calls_give_the_very_same_events() -> None:
-    given = '{"path":"a</action>b"}'
-    written = '<action tool="read">{"path":"a<\\/action>b"}</action>'
+    given = '{"text":"a</action>b"}'
+    written = '<action tool="read">{"text":"a<\\/action>b"}</action>'
     seen = []
     for answer in (native("read", given[:7], given[7:]), Say(written, finish="tool_calls")):
-        talk = await turn(Counted("x"), answer, DONE, parameters=PARAMETERS)
+        talk = await turn(Counted("x"), answer, DONE)
         seen.append([(e.type, getattr(e.body, "content", ""), e.step) for e in talk.told()])
-        assert talk.bodies(Action) == [Action("read", '{"path":"a<\\/action>b"}')]
+        assert talk.bodies(Action) == [Action("read", '{"text":"a<\\/action>b"}')]
     assert seen[0] == seen[1]
 
 
@@ -209,11 +212,13 @@ async def test_s34_each_call_is_asked_for_where_the_user_wants_that() -> None:
     asked: list[tuple[str, str]] = []
     read = Counted("x")
 
-    async def approve(tool: Tool, given: str) -> bool:
-        asked.append((tool.name, given))
+    async def approve(use: Use, given: str) -> bool:
+        asked.append((use.name, given))
         return len(asked) > 1
 
-    talk = rig(READ, READ, DONE, tools=(read.tool(),), deps={"approve": approve})
+    talk = rig(
+        *(READ, READ, DONE), tools=(read.tool(),), deps={"approve": approve}, approve_each=True
+    )
     await talk.session.run_turn("go")
     assert asked == [("read", "a"), ("read", "a")]
     assert len(read.inputs) == 1
@@ -231,7 +236,7 @@ async def test_k4_ctrl_c_in_a_tool_ends_it() -> None:
             ended.set()
         return ""
 
-    talk = rig(READ, tools=(Tool("read", "", slow),))
+    talk = rig(READ, tools=(text_tool("read", "", slow),))
     running = asyncio.ensure_future(talk.session.run_turn("go"))
     await until(lambda: "action" in talk.types())
     await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import pytest
 
 from kefu.chat.admission import BOT_CHECK_RATE, CHECKS_AT_ONCE, Admission, Allowance
 from kefu.chat.limits import Rate
-from kefu.errors import RateLimited
+from kefu.errors import BudgetExhausted, RateLimited, UpstreamUnavailable
 from kefu.stores.memory import MemoryStore
 from tests.fakes.spoken import HandClock
 
@@ -82,3 +82,28 @@ async def test_t17_checks_of_one_address_are_counted_and_bounded() -> None:
         await check("6.6.6.6")
     with pytest.raises(RateLimited):
         await check("6.6.6.6")
+
+
+async def test_g33_each_site_has_its_rate_and_its_budget_and_all_share_the_process() -> None:
+    clock = HandClock()
+    allowance = Allowance(site=Rate(2, 60), daily_tokens=100, streams=2)
+    whole = Admission(MemoryStore(clock.now), clock, allowance)
+    own, sharing = whole.of_site("own", 100), whole.of_site("sharing", None)
+    for one in (whole, own, sharing):
+        for _ in range(2):
+            await one.admit_site()
+        with pytest.raises(RateLimited, match="Too many requests"):
+            await one.admit_site()
+    for one in (own, whole):
+        async with one.budget(100, lambda: 100):
+            pass
+    for one in (own, whole, sharing):
+        with pytest.raises(BudgetExhausted):
+            async with one.budget(1, lambda: 1):
+                pass
+    used = own.slot("1.1.1.1"), sharing.slot("1.1.1.2")
+    with used[0], used[1], pytest.raises(UpstreamUnavailable), whole.slot("1.1.1.3"):
+        pass
+    whole.close()
+    with pytest.raises(UpstreamUnavailable), own.slot("1.1.1.1"):
+        pass

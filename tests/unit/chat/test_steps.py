@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -325,3 +326,15 @@ async def test_a9_a_preview_that_fails_gives_no_card() -> None:
     given = await site.ask()
     assert given.text == "No such order."
     assert results(site, 1) == ["Not asked: The service answered 404."]
+
+
+@in_virtual_time
+async def test_a9_a_slow_preview_sends_pings() -> None:
+    """The widget gives up after five seconds without a byte."""
+    status = read("order_status", "{}", seconds=8)
+    cancel = write(preview="order_status")
+    site = Site(calling(order("cancel_order")), toolbox=box(status, cancel))
+    asked = site.process.connect("cancel order 5", client_message_id=ID)
+    await asyncio.sleep(6)
+    assert ": ping" in asked.body
+    assert card_in((await asked.answer()).events)

@@ -10,13 +10,14 @@ from kefu.context import (
     STRATEGIES,
     Budget,
     Message,
+    MessageContextManager,
     MessageCounter,
     ToolCall,
+    TrimState,
     Window,
     window_for,
 )
-from kefu.context.ledger import Ledger
-from kefu.context.walk import Walk
+from kefu.context.conversation import Conversation, CountedOnce
 from tests.unit.context.histories import (
     COUNTERS,
     check,
@@ -29,11 +30,13 @@ from tests.unit.context.histories import (
 )
 
 
-def kept_up_to_date(messages: Sequence[Message], counter: MessageCounter) -> Ledger:
-    ledger = Ledger(counter, counter.priming)
+def kept_up_to_date(
+    messages: Sequence[Message], counter: MessageCounter, name: str
+) -> MessageContextManager:
+    talk = MessageContextManager(Budget(0), strategy=name, counter=counter)
     for message in messages:
-        ledger.add(message)
-    return ledger
+        talk.add(message)
+    return talk
 
 
 def rooms(messages: Sequence[Message], counter: MessageCounter) -> range:
@@ -66,10 +69,12 @@ def test_a_conversation_kept_up_to_date_gives_the_same_window(
     same positions and reasons.
     """
     counter = COUNTERS["bytes4"]
-    ledger = kept_up_to_date(whole, counter)
+    talk = kept_up_to_date(whole, counter, name)
     for room in rooms(whole, counter):
         budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
-        grown = STRATEGIES[name](ledger, budget)
+        talk.budget = budget
+        talk.load(TrimState())
+        grown = talk.window()
         fresh = window_for(whole, budget, name, counter)
         assert (grown.left_out, grown.tokens) == (fresh.left_out, fresh.tokens)
         assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
@@ -91,7 +96,9 @@ def test_a_window_is_that_of_the_strategy_also_if_the_whole_conversation_fits(
     kept_from = min(kept_from, max(0, len(whole) - 1))
     for room in rooms(whole, counter):
         budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
-        asked = STRATEGIES[name](Walk(whole, counter, counter.priming, kept_from), budget)
+        asked = STRATEGIES[name](
+            Conversation(whole, CountedOnce(whole, counter), counter.priming, kept_from), budget
+        )
         window = window_for(whole, budget, name, counter, kept_from=kept_from)
         assert (window, window.reasons) == (asked, asked.reasons)
         assert list(map(type, window)) == list(map(type, asked))
@@ -106,7 +113,9 @@ def test_only_an_assistants_calls_wait_for_results(name: str) -> None:
     whole = [Message("user", "aaaa"), asking, stray, Message("user", "bbbb")]
     for room in rooms(whole, counter):
         fresh = window_for(whole, Budget(room, reserve=0), name, counter)
-        grown = STRATEGIES[name](kept_up_to_date(whole, counter), Budget(room, reserve=0))
+        talk = kept_up_to_date(whole, counter, name)
+        talk.budget = Budget(room, reserve=0)
+        grown = talk.window()
         assert stray in fresh.dropped
         assert fresh == grown
 

@@ -66,7 +66,7 @@ class Told:
             at = which % len(self.items)
             id, message = self.items[at]
             self.talk.pin(id, pinned)
-            new = self.talk._ledger.messages[at]
+            new = self.talk.messages[at]
             assert (new.pinned, new.role, new.content) == (pinned, message.role, message.content)
             self.items[at] = id, new
 
@@ -80,7 +80,7 @@ class Told:
         assert bool(removed) <= bool(answer)
         if removed:
             self.forget(removed)
-            self.items.insert(at, (self.next_id, self.talk._ledger.messages[at]))
+            self.items.insert(at, (self.next_id, self.talk.messages[at]))
             assert self.items[at][1].summary
             assert {r.summary_id for r in removed} <= {self.next_id, None}
             self.next_id += 1
@@ -134,7 +134,7 @@ def holds(told: Told, name: str, calibrated: bool) -> None:
     talk, whole = told.talk, told.messages()
     previous_cut = talk.dump().cut
     window, state = talk.window(), talk.state()
-    assert positions(talk._ledger.messages, whole) == list(range(len(whole)))
+    assert positions(talk.messages, whole) == list(range(len(whole)))
     check(window, whole, talk.budget.room, COUNTER, tokens=not calibrated)
     assert state.roles == Counter("summary" if m.summary else m.role for m in whole)
     assert (state.dropped, state.over_budget) == (len(window.dropped), window.over_budget)

@@ -15,7 +15,7 @@ from kefu.context import (
     Window,
     window_for,
 )
-from kefu.context.ledger import Ledger
+from kefu.context.conversation import Conversation
 
 TALK = {
     "S": Message("system", "S"),
@@ -144,16 +144,16 @@ def test_a_window_among_pins_asks_for_the_cost_of_each_a_few_times(
 ) -> None:
     """裁剪性能, X17: the cost is not requested again for every possible cut."""
     asked = []
-    cost = Ledger.cost
+    cost = Conversation.cost
 
-    def counted(ledger: Ledger, start: int, stop: int) -> int:
+    def counted(talk: Conversation, start: int, stop: int) -> int:
         asked.append((start, stop))
-        return cost(ledger, start, stop)
+        return cost(talk, start, stop)
 
     talk = MessageContextManager(Budget(9 * pins, reserve=0), "", "keep_important", ONE_EACH)
     for number in range(10 * pins):
         talk.add(Message("user", "", pinned=not number % 10))
-    monkeypatch.setattr(Ledger, "cost", counted)
+    monkeypatch.setattr(Conversation, "cost", counted)
     window = talk.window()
     assert len(window.messages) == 9 * pins
     assert sum(message.pinned for message in window.messages) == pins

@@ -17,7 +17,7 @@ from kefu.context import (
     trim_with_summary,
     window_for,
 )
-from kefu.context.trim.summary import summary_text
+from kefu.context.summary import summary_text
 from tests.unit.context.histories import cost, head_of, histories, must_stay, refused_by_an_api
 
 

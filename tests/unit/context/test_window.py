@@ -72,12 +72,12 @@ def test_what_is_dropped_is_not_looked_at(strategy: str) -> None:
 
 
 def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> None:
-    """添加消息性能, X17: for any number of kept messages."""
+    """添加消息性能, X17: while everything fits, for any number of messages."""
     talk = MessageContextManager(Budget(100_000, reserve=0), counter=BYTES4)
     for _ in range(10_000):
         talk.add(Message("user", "x" * 40))
-    watched = Watched(talk._ledger.messages)
-    talk._ledger.messages = watched  # type: ignore[assignment]
+    watched = Watched([*talk.messages])
+    talk._messages = watched  # type: ignore[assignment]
     assert len(talk.window().messages) == 10_000
     assert len(watched.seen) < 20
 

@@ -161,7 +161,7 @@ def folder(tmp_path: Path, environment: dict[str, str], request: pytest.FixtureR
         run("kefu learn docs/", tmp_path, environment)
     for _ in range(2 if "9K2A" in text else 0):
         run("kefu chat --json < questions.txt", tmp_path, environment)
-    if "gaps" in text or "erase" in text:
+    if "gaps" in text or "erase" in text or "kefu answers" in text:
         with Service(
             environment["KEFU_UPSTREAM_URL"], store=f"sqlite:///{tmp_path}/kefu.sqlite3"
         ) as running:

@@ -103,6 +103,9 @@ def test_every_path_of_the_api_that_a_page_names_exists(page: Path) -> None:
     for file in (WEB / "routes").glob("*.py"):
         of_panel = re.findall(r'router\.\w+\(\s*"(/api/[\w-]+)', text_of(file))
         known |= {f"/admin{path}" for path in of_panel}
+        if of_router := re.search(r'panel_router\(panel(?:, "([^"]*)")?\)', text_of(file)):
+            below = re.findall(r'router\.\w+\("(/[\w-]*|)[/"]', text_of(file))
+            known |= {f"/admin/api{of_router[1] or ''}{path}" for path in below}
     named = re.findall(r"(?<![\w.])(?:/admin)?/(?:api|v1)/[\w{}/<>…-]+", text_of(page))
     plain = {re.sub(r"\{\w+\}|<\w+>|…", "ID", one).rstrip("/") for one in named}
     starts = tuple(f"{path}/" for path in known)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,15 @@ PAGE = ROOT / "docs/tools.md"
 SECRET, HOST = "s" * 64, "api.shop.example"
 ANN = Visitor(user="42", claims={"name": "Ann 安"})
 
-TOKENS = {
-    "right": (user_token(ANN, SECRET, HOST, time.time()), "42"),
-    "of another secret": (user_token(ANN, "t" * 64, HOST, time.time()), ""),
-    "for another host": (user_token(ANN, SECRET, "shop.example", time.time()), ""),
-    "expired": (user_token(ANN, SECRET, HOST, time.time() - 100), ""),
-    "without a signature": (user_token(ANN, SECRET, HOST, time.time()).rpartition(".")[0], ""),
-    "empty": ("", ""),
+TOKENS: dict[str, tuple[Callable[[float], str], str]] = {
+    "right": (lambda now: user_token(ANN, SECRET, HOST, now), "42"),
+    "of another secret": (lambda now: user_token(ANN, "t" * 64, HOST, now), ""),
+    "for another host": (lambda now: user_token(ANN, SECRET, "shop.example", now), ""),
+    "expired": (lambda now: user_token(ANN, SECRET, HOST, now - 100), ""),
+    "without a signature": (lambda now: user_token(ANN, SECRET, HOST, now).rpartition(".")[0], ""),
+    "empty": (lambda _: "", ""),
 }
+"""Made when they are used, because a token is valid for a minute. Each with the accepted user."""
 
 
 def defined(source: str) -> dict[str, Any]:
@@ -46,7 +48,8 @@ def defined(source: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", TOKENS)
 def test_a12_the_python_function_accepts_the_signed_user_alone(name: str) -> None:
-    token, user = TOKENS[name]
+    make, user = TOKENS[name]
+    token = make(time.time())
     chat_user = defined(blocks(PAGE, "python")[0])["chat_user"]
     if user:
         assert chat_user(token, SECRET, HOST) == user
@@ -58,7 +61,7 @@ def test_a12_the_python_function_accepts_the_signed_user_alone(name: str) -> Non
 def test_a12_the_node_function_accepts_the_signed_user_alone(tmp_path: Path) -> None:
     if (node := shutil.which("node")) is None:
         pytest.skip("Node.js is not installed: https://nodejs.org")
-    given = json.dumps([token for token, _ in TOKENS.values()])
+    given = json.dumps([make(time.time()) for make, _ in TOKENS.values()])
     file = tmp_path / "user.mjs"
     tried = "try { return chatUser(one, secret, host); } catch { return ''; }"
     file.write_text(

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.knowledge.terms import guessed_language, is_pair, page_language, question_terms, terms
+from kefu.knowledge.terms import (
+    guessed_language,
+    is_pair,
+    page_language,
+    question_terms,
+    replaced,
+    terms,
+    typed_terms,
+    unmarked,
+    unmarked_terms,
+)
 
 
 def test_words_of_one_stem_are_one_term() -> None:
@@ -71,3 +81,33 @@ def test_chinese_characters_are_those_of_three_ranges(first: str, last: str) -> 
     assert not is_pair(3 * first)
     assert not is_pair(f"a{first}")
     assert not is_pair("")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "found"),
+    [
+        ("phòng của bạn", "vi", ["´phong", "´cua", "´ban"]),
+        ("réservation annulée, merci", "fr", ["´reserv", "´annule"]),
+        ("Łódź zażółć", "pl", ["´lodz", "´zazolc"]),
+        ("ışık İstanbul", "tr", ["´isik", "´istanbul"]),
+        ("Încărcător și", "ro", ["´incarc", "´si"]),
+        ("ώρες λειτουργίας", "el", ["´ωρ", "´λειτουργι"]),
+        ("plain words, 退货 ий", "en", []),
+        ("हिन्दी", "hi", []),
+    ],
+)
+def test_g36_words_with_accents_have_a_term_without(
+    text: str, language: str, found: list[str]
+) -> None:
+    assert unmarked_terms(text, language) == found
+
+
+def test_g36_a_question_without_accents_has_the_terms_of_words_with_accents() -> None:
+    assert typed_terms("reservation annulee", ("fr",)) == ["´reserv", "´annule"]
+    assert typed_terms("réservation annulee", ("fr",)) == ["´annule"]
+    for word in ("réservations", "annulées", "élève", "payé"):
+        assert typed_terms(unmarked(word), ("fr",)) == unmarked_terms(word, "fr")
+
+
+def test_g36_words_are_replaced_and_all_else_stays() -> None:
+    assert replaced("Can I RETRN it, 退货?", lambda word: word.upper()) == "CAN I RETRN IT, 退货?"

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import LEASE, NewMessage
 from kefu.tools.tool import Outcome
 from kefu.tools.use import Use, stored
@@ -102,6 +103,59 @@ def test_a10_the_model_hears_of_a_lost_click_before_it_is_sent_again(
     clicked()
 
 
+@pytest.mark.parametrize(("state", "complete"), [("", False), ("sending", True)])
+def test_a10_a_lost_click_that_was_not_sent_is_not_carried_out_later_than_ten_minutes(
+    state: Lost, complete: bool
+) -> None:
+    """What became of one that may have been sent is told at any time."""
+
+    @in_virtual_time
+    async def clicked() -> None:
+        cancel = write()
+        site = await Asked.with_card(answer("I see."), tools=[cancel])
+        await lost_click(site, state)
+        await asyncio.sleep(601)
+        again = await site.click()
+        assert again.complete == complete
+        assert complete or "expired" in again.body
+        assert cancel.calls == []
+
+    clicked()
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("", "Nothing was changed."), ("sending", "Please ask whether")]
+)
+def test_a10_a_person_who_has_taken_over_ends_a_lost_click_without_a_lie(
+    state: Lost, said: str
+) -> None:
+    @in_virtual_time
+    async def clicked() -> None:
+        cancel = write()
+        site = await Asked.with_card(answer("I see."), tools=[cancel])
+        await lost_click(site, state)
+        taken = Attendance("person", "Ann", CLOCK.now())
+        assert await site.store.set_attendance(site.store.chat, taken)
+        again = await site.click()
+        assert (again.status, again.code) == (409, "approval_gone")
+        assert said in again.body
+        assert cancel.calls == []
+
+    clicked()
+
+
+@in_virtual_time
+async def test_a10_a_click_is_answered_as_before_when_a_person_has_taken_over() -> None:
+    cancel = write()
+    site = await Asked.with_card(answer("It is cancelled."), tools=[cancel])
+    await site.click()
+    taken = Attendance("person", "Ann", CLOCK.now())
+    assert await site.store.set_attendance(site.store.chat, taken)
+    again = await site.click()
+    assert (again.complete, again.text) == (True, "It is cancelled.")
+    assert len(cancel.calls) == 1
+
+
 @in_virtual_time
 async def test_a10_the_model_hears_of_a_click_that_is_being_answered() -> None:
     cancel = write(seconds=5)
@@ -128,3 +182,21 @@ async def test_a10_a_store_that_fails_after_the_write_changes_nothing_of_what_is
     assert (given.complete, given.text) == (True, "It is cancelled.")
     [use] = await site.uses()
     assert (use.state, len(cancel.calls)) == ("done", 1)
+
+
+@in_virtual_time
+async def test_a10_a_message_that_is_saved_between_the_check_and_the_click_is_a_no() -> None:
+    """The store takes its time, and the message reaches it first."""
+    cancel = write()
+    site = await Asked.with_card(answer("As you like."), tools=[cancel])
+    site.store.seconds["begin"] = 2
+    clicked = asyncio.create_task(site.click())
+    await asyncio.sleep(1)
+    site.store.seconds["begin"] = 0
+    said = await site.ask("no, wait", id="message-two")
+    assert (said.complete, clicked.done()) == (True, False)
+    given = await clicked
+    assert (given.status, given.code) == (409, "approval_gone")
+    assert cancel.calls == []
+    await site.ask("and now?", id="message-three")
+    assert "All right, nothing was changed." in [one["content"] for one in prompt(site)]

@@ -10,8 +10,8 @@ from contextlib import closing
 from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 from kefu.stores.dynamodb import items
+from kefu.stores.sql.rows import TURN, add_turn, save_turn, turn_in
 from kefu.stores.sqlite.migrations import migrate
-from kefu.stores.sqlite.rows import TURN, add_turn, save_turn, turn_in
 from kefu.stores.turns import StoredTurn
 
 SAMPLES: dict[Any, Any] = {bool: True, int: 1, float: 1234.5}

@@ -12,7 +12,7 @@ import pytest
 
 from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl import crawl as crawl_module
-from kefu.upstream.crawl.crawl import Crawler
+from kefu.upstream.crawl.crawl import MAX_PAGES, Crawler
 from kefu.upstream.crawl.fetch import Fetcher
 from kefu.upstream.public_web import Address, is_public
 from tests.fakes.site import Answer, Site, html, served
@@ -70,10 +70,17 @@ class Result:
         return {path for path, one in self.outcomes.items() if one.kind == kind}
 
 
-async def crawl(site: Site, known: dict[str, State] | None = None) -> Result:
+async def crawl(
+    site: Site,
+    known: dict[str, State] | None = None,
+    *,
+    path: str = "/help/",
+    max_pages: int = MAX_PAGES,
+) -> Result:
     fetcher = Fetcher(AGENT, lambda _: True, timeout=8)
     try:
-        crawler = Crawler(f"{site.url}/help/", fetcher, AGENT, known or {}, lambda _: None)
+        start = f"{site.url}{path}"
+        crawler = Crawler(start, fetcher, AGENT, known or {}, lambda _: None, max_pages)
         outcomes = await crawler.run()
     finally:
         await fetcher.aclose()
@@ -125,7 +132,7 @@ async def test_an_unchanged_site_sends_no_page_again(site: Site) -> None:
     site.sent.clear()
     second = await crawl(site, first.states)
     assert second.of("unchanged") == first.of("learnt")
-    assert set(site.sent) <= {"/robots.txt", "/maps.xml", "/map.xml", "/help/old"}
+    assert set(site.sent) <= {"/robots.txt", "/maps.xml", "/map.xml", "/llms.txt", "/help/old"}
 
 
 async def test_only_a_changed_page_is_read_again(site: Site) -> None:
@@ -243,16 +250,37 @@ async def test_pauses_that_the_site_asks_for_are_obeyed_or_the_site_is_left_alon
     ]
 
 
-async def test_g9_a_site_with_too_many_pages_is_cut_and_says_so(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_g9_a_site_with_too_many_pages_is_cut_and_says_so(site: Site) -> None:
     easy(site)
-    monkeypatch.setattr(crawl_module, "MAX_PAGES", 3)
-    found = await crawl(site)
+    found = await crawl(site, max_pages=3)
     left = [one for one in found.outcomes.values() if one.reason == "more than 3 pages"]
     assert len(found.outcomes) - len(left) == 3
     assert left
     assert {one.kind for one in left} == {"skipped"}
+
+
+def large(site: Site, count: int) -> None:
+    names = [f"p{number}" for number in range(count)]
+    site.pages = {f"/help/{name}": html(name) for name in names}
+    site.pages["/help/"] = html("Help", *names)
+
+
+async def test_g9_the_next_runs_begin_with_the_pages_that_are_not_known(site: Site) -> None:
+    """Each of 20 pages is learnt by the third run of 8, and asked again within three more."""
+    large(site, 20)
+    found = await crawl(site, max_pages=8)
+    assert len(found.of("learnt")) == 8
+    for known in (15, 21):
+        found = await crawl(site, found.states, max_pages=8)
+        assert len(found.of("learnt") | found.of("unchanged")) == known
+    assert not found.of("skipped")
+    site.pages |= {path: html(f"New {path}") for path in site.pages if path != "/help/"}
+    changed = set[str]()
+    for _ in range(3):
+        found = await crawl(site, found.states, max_pages=8)
+        changed |= found.of("learnt")
+        assert len(found.of("learnt") | found.of("unchanged")) == 21
+    assert len(changed) == 20
 
 
 async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_last(
@@ -260,10 +288,129 @@ async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_la
 ) -> None:
     easy(site)
     first = await crawl(site)
+    site.pages["/map.xml"] = sitemap("urlset", f"{site.url}/help/listed", f"{site.url}/help/more")
     monkeypatch.setattr(crawl_module, "MAX_CRAWL_SECONDS", 0)
     second = await crawl(site, first.states)
-    assert {one.reason for one in second.outcomes.values()} == {"no time was left"}
-    assert second.of("kept") >= first.of("learnt")
+    assert second.of("unchanged") == first.of("learnt")
+    assert second.outcomes["/help/more"].reason == "no time was left"
+
+
+async def test_k8_addresses_that_differ_in_tracking_only_are_one_page(site: Site) -> None:
+    links = ["a?utm_source=x", "a?sort=asc&utm_medium=y", "a?ref=z#top", "a", "a?page=2&gclid=1"]
+    site.pages = {"/help/": html("Help", *links), "/help/a": html("A")}
+    site.pages["/help/a?page=2"] = html("A, continued")
+    assert (await crawl(site)).of("learnt") == {"/help/", "/help/a", "/help/a?page=2"}
+
+
+@pytest.mark.parametrize("www", ["https://", "http://www.", "https://www."])
+async def test_k10_a_sitemap_with_the_sites_other_names_is_used(site: Site, www: str) -> None:
+    easy(site)
+    other = site.url.replace("http://", www)
+    site.pages["/robots.txt"] = Answer(f"Sitemap: {other}/maps.xml".encode(), type="text/plain")
+    site.pages["/maps.xml"] = sitemap("sitemapindex", f"{other}/map.xml")
+    site.pages["/map.xml"] = sitemap("urlset", f"{other}/help/listed")
+    assert "/help/listed" in (await crawl(site)).of("learnt")
+
+
+async def test_k10_a_sitemap_says_which_of_its_addresses_are_not_used(site: Site) -> None:
+    easy(site)
+    shop, start = f"{site.url}/shop/", f"{site.url}/help/"
+    site.pages["/map.xml"] = sitemap("urlset", f"{start}listed", shop, f"{shop}x")
+    assert (await crawl(site)).outcomes["/map.xml"].reason == (
+        f"1 of its 3 addresses are used: others, such as {shop}, are no pages below {start}"
+    )
+
+
+async def test_k10_a_sitemap_may_have_fifty_megabytes(site: Site) -> None:
+    easy(site)
+    padding = b"<!--" + b"x" * (6 << 20) + b"-->"
+    listed = sitemap("urlset", f"{site.url}/help/listed")
+    site.pages["/map.xml"] = listed._replace(body=padding + listed.body)
+    assert "/help/listed" in (await crawl(site)).of("learnt")
+
+
+async def test_k11_a_site_that_asks_to_wait_is_asked_again(site: Site) -> None:
+    easy(site)
+    answers = iter([429, 503])
+
+    def busy() -> Answer:
+        status = next(answers, 200)
+        more = {} if status == 200 else {"Retry-After": "1"}
+        return html("Returns")._replace(status=status, more=more)
+
+    site.pages["/help/returns"] = busy
+    assert "/help/returns" in (await crawl(site)).of("learnt")
+    assert site.asked["/help/returns"] == 3
+
+
+async def test_k11_a_page_that_a_firewall_refuses_is_not_called_a_sign_in(site: Site) -> None:
+    easy(site)
+    first = await crawl(site)
+    site.pages["/help/returns"] = Answer(b"", 403)
+    second = await crawl(site, first.states)
+    assert second.outcomes["/help/returns"].reason == (
+        "refused (403): a firewall may block Kefu/1: its last text is kept"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "learnt"),
+    [
+        ("/help", {"/help", "/help/a"}),
+        ("/help/index.html", {"/help/index.html", "/help/a", "/help/"}),
+    ],
+)
+async def test_k12_an_address_without_a_slash_is_the_page_and_what_is_below_it(
+    site: Site, path: str, learnt: set[str]
+) -> None:
+    links = ("/help/a", "/helpers", "/shop", "/help/")
+    site.pages = dict.fromkeys(("/help", "/help/index.html", "/"), html("Help", *links))
+    site.pages |= {"/help/a": html("A"), "/helpers": html("B"), "/shop": html("C")}
+    site.pages["/help/"] = (
+        html("Help") if path.endswith("l") else Answer(b"", 302, location="/help")
+    )
+    assert (await crawl(site, path=path)).of("learnt") == learnt
+
+
+async def test_g35_links_of_llms_txt_are_followed(site: Site) -> None:
+    easy(site)
+    links = f"# Shop\n\n- [Notes](/help/notes.md): more\n- [Plain]({site.url}/help/plain)\n"
+    site.pages["/llms.txt"] = Answer(links.encode(), type="text/plain")
+    site.pages["/help/notes.md"] = Answer(b"# Notes\n\nBoots are **waxed**.", type="text/plain")
+    site.pages["/help/plain"] = html("Plain")
+    found = await crawl(site)
+    assert found.of("learnt") >= {"/help/notes.md", "/help/plain"}
+    page = found.outcomes["/help/notes.md"].page
+    assert page
+    assert [one.text for one in page.blocks] == ["Notes", "Boots are waxed."]
+
+
+@pytest.mark.parametrize(
+    ("header", "is_learnt"),
+    [
+        ("noindex", False),
+        ("NOFOLLOW, NoIndex", False),
+        ("kefu: noindex", False),
+        ("googlebot: noindex, nofollow", True),
+        ("nofollow", True),
+    ],
+)
+async def test_g9_a_header_can_keep_a_page_from_being_learnt(
+    site: Site, header: str, is_learnt: bool
+) -> None:
+    easy(site)
+    site.pages["/help/returns"] = html("Returns")._replace(more={"X-Robots-Tag": header})
+    assert ("/help/returns" in (await crawl(site)).of("learnt")) is is_learnt
+
+
+async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> None:
+    easy(site)
+    head = "<meta http-equiv=refresh content='0; url=target'>"
+    site.pages["/help/returns"] = html("Moved, wait.", head=head)
+    site.pages["/help/target"] = html("Target")
+    found = await crawl(site)
+    assert "/help/target" in found.of("learnt")
+    assert found.outcomes["/help/returns"].reason == f"leads to {site.url}/help/target"
 
 
 @pytest.mark.slow

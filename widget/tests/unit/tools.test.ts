@@ -95,9 +95,14 @@ test("the step of a card is no step of its own, in whatever state (A14)", () => 
   expect(usedOf([one("output-available")]).steps.map(isShown)).toEqual([true]);
 });
 
-test("a step without a title has the name of its tool, made readable (A14)", () => {
+test("a tool that only the model knows has no line (A9)", () => {
+  const made = one("output-error", { tool: "you_have_won", title: "" });
+  expect(usedOf([made]).steps.map(isShown)).toEqual([false]);
+});
+
+test("a step whose title is the name of its tool has it made readable (A14)", () => {
   const titles = ["order_status", "get-order__by_id", "查询"].map(
-    (tool) => usedOf([one("input-available", { title: "", tool })]).steps[0]?.title,
+    (tool) => usedOf([one("input-available", { title: tool, tool })]).steps[0]?.title,
   );
   expect(titles).toEqual(["Order status", "Get order by id", "查询"]);
 });

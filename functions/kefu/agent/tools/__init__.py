@@ -11,8 +11,8 @@ from kefu.agent.tools.function import ToolFunction, tool_of
 from kefu.agent.tools.http_get import http_get
 from kefu.agent.tools.list_folder import list_folder
 from kefu.agent.tools.read_file import read_file
-from kefu.agent.tools.tool import Parameters, Tool
 from kefu.agent.tools.workplace import Workplace
+from kefu.tools.tool import Tool
 
 TOOLS: Mapping[str, ToolFunction] = MappingProxyType(
     {
@@ -27,4 +27,4 @@ def tools_for(place: Workplace, names: Iterable[str] = TOOLS) -> tuple[Tool, ...
     return tuple(tool_of(TOOLS[name], place) for name in names)
 
 
-__all__ = ["TOOLS", "Parameters", "Tool", "ToolFunction", "Workplace", "tool_of", "tools_for"]
+__all__ = ["TOOLS", "Tool", "ToolFunction", "Workplace", "tool_of", "tools_for"]

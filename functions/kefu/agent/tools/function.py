@@ -1,61 +1,69 @@
-"""Makes a tool from a Python function: its signature gives the schema of the input."""
+"""Makes a tool from a Python function: its signature gives the schema of the arguments."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
-from kefu.agent.tools.tool import Tool
 from kefu.agent.tools.workplace import Workplace
 from kefu.errors import ToolFailed
+from kefu.tools.python import site_function, whole
+from kefu.tools.tool import Arguments, Outcome, Tool, Visitor
 
 ToolFunction = Callable[..., Awaitable[str]] | Callable[..., str]
 """`def name(first: str, …) -> str`, with or without `async`.
 
 The first line of its docstring is the description for the model. The function's parameters are the
-inputs; each is a `str` or an `int`.
+arguments, of the types in `kefu.tools.python`.
 
 A plain function runs in another process, which is killed after a time-out or an interrupt. A
 parameter `folder: Path` receives the working directory. An async function runs on the event loop
 and must not block it. The parameter `place: Workplace` receives the workplace.
 """
 
-_KINDS = {"str": ("string", str), "int": ("integer", int)}
+_PLACE, _FOLDER = "place", "folder"
 
 
-def tool_of(function: ToolFunction, place: Workplace) -> Tool:
-    """The tool for a function.
+def tool_of(function: ToolFunction, place: Workplace | None = None) -> Tool:
+    """The tool for a function; only an async one that asks for no place needs none.
 
-    The input is the value of the first parameter alone, or a JSON object with all parameters.
-    Raises ValueError for a plain function that another process cannot import.
+    Raises ValueError for a plain function that another process cannot import, and for parameters
+    of other types.
     """
-    parameters = list(inspect.signature(function).parameters.values())
-    taken = [p for p in parameters if p.annotation not in ("Path", "Workplace")]
-    task = (function.__doc__ or "").partition("\n")[0]
-    alone = len(taken) == 1
-    return Tool(
-        name=function.__name__,
-        description=f"{task} Input: {taken[0].name}." if alone else task,
-        call=_call(function, place, parameters, taken),
-        parameters=None if alone else _schema(taken),
-        idempotent=True,
-    )
+    call = _call(function, place)
+    site = site_function(function, set_by_kefu=(_PLACE, _FOLDER))
+    description = site.description.partition("\n")[0]
+    if len(site.properties) == 1:
+        description = f"{description} Input: {next(iter(site.properties))}."
+    schema = {
+        "type": "object",
+        "properties": site.properties,
+        "required": list(site.required),
+        "additionalProperties": False,
+    }
+
+    async def run(arguments: Arguments, _visitor: Visitor, _key: str) -> Outcome:
+        given = {name: whole(site.properties.get(name), one) for name, one in arguments.items()}
+        try:
+            return Outcome(await call({**dict.fromkeys(site.nullable), **given}))
+        except ToolFailed as error:
+            return Outcome(str(error), "failed")
+        except Exception as error:  # noqa: BLE001 - a tool may be foreign code
+            # The text of a foreign exception may be secret, so the model does not receive it.
+            return Outcome(f"The tool failed: {type(error).__name__}.", "failed")
+
+    return Tool(function.__name__, description, schema, run, idempotent=True)
 
 
-def _call(
-    function: ToolFunction,
-    place: Workplace,
-    parameters: list[inspect.Parameter],
-    taken: list[inspect.Parameter],
-) -> Callable[[str], Awaitable[str]]:
-    places = {p.name: place for p in parameters if p.annotation == "Workplace"}
-    folders = {p.name: place.folder for p in parameters if p.annotation == "Path"}
+def _call(function: ToolFunction, place: Workplace | None) -> Callable[[Arguments], Awaitable[str]]:
+    names = inspect.signature(function).parameters
+    places = {_PLACE: place} if _PLACE in names else {}
+    folders = {_FOLDER: place.folder} if place and _FOLDER in names else {}
     if inspect.iscoroutinefunction(function):
 
-        async def on_the_loop(text: str) -> str:
-            result: str = await function(**places, **folders, **_arguments(text, taken))
+        async def on_the_loop(arguments: Arguments) -> str:
+            result: str = await function(**places, **folders, **arguments)
             return result
 
         return on_the_loop
@@ -63,10 +71,12 @@ def _call(
     name = _importable(function)
     if places:
         raise ValueError(f"{name}: only an async function can be given a Workplace")
-    paths = {parameter: str(folder) for parameter, folder in folders.items()}
+    if place is None:
+        raise ValueError(f"{name} runs in another process, which a Workplace has")
+    processes, paths = place.processes, {one: str(folder) for one, folder in folders.items()}
 
-    async def in_a_process(text: str) -> str:
-        return await place.processes.run(name, _arguments(text, taken), paths)
+    async def in_a_process(arguments: Arguments) -> str:
+        return await processes.run(name, arguments, paths)
 
     return in_a_process
 
@@ -80,35 +90,3 @@ def _importable(function: ToolFunction) -> str:
             "imported, or make it an async function"
         )
     return f"{module}:{name}"
-
-
-def _schema(parameters: list[inspect.Parameter]) -> Mapping[str, object]:
-    described = {p.name: {"type": _KINDS[p.annotation][0]} for p in parameters}
-    required = [p.name for p in parameters if p.default is p.empty]
-    return {"type": "object", "properties": described, "required": required}
-
-
-def _arguments(text: str, parameters: list[inspect.Parameter]) -> Mapping[str, object]:
-    if not text.startswith("{"):
-        return _checked({parameters[0].name: text} if text else {}, parameters)
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ToolFailed("the input begins like JSON, but is none") from None
-    return _checked(values if isinstance(values, dict) else {}, parameters)
-
-
-def _checked(
-    values: Mapping[str, object], parameters: list[inspect.Parameter]
-) -> Mapping[str, object]:
-    names = ", ".join(p.name for p in parameters)
-    if unknown := values.keys() - {p.name for p in parameters}:
-        raise ToolFailed(f"there is no input called {min(unknown)[:40]}, only: {names}")
-    for parameter in parameters:
-        kind, python = _KINDS[parameter.annotation]
-        if parameter.name not in values:
-            if parameter.default is parameter.empty:
-                raise ToolFailed(f"{parameter.name} is missing")
-        elif type(values[parameter.name]) is not python:
-            raise ToolFailed(f"{parameter.name} must be of the type {kind}")
-    return values

@@ -16,10 +16,11 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Mapping
 
-from kefu.agent.tools.tool import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 from kefu.upstream.child_environment import child_environment
 
+MAX_RESULT_CHARS = 1_000_000
+"""Maximum characters of a plain function's result. The loop cuts the result further."""
 _MAX_REPLY_BYTES = 12 * MAX_RESULT_CHARS + 1024
 """Maximum bytes of a reply: JSON escapes a character in at most twelve bytes."""
 _END_WITHIN = 1.0

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kefu.agent.tools.tool import MAX_RESULT_CHARS
+from kefu.agent.tools.processes import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 
 _STDIN, _STDOUT = 0, 1

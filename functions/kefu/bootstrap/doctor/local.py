@@ -123,7 +123,10 @@ def _store(settings: Settings) -> Iterator[Finding]:
             "note",
         )
     kind, _, name = settings.store.partition("://")
-    fix = f"aws dynamodb describe-table --table-name {name}"
+    if kind == "postgresql":
+        fix = f"psql {settings.store}  # with PGPASSWORD set"
+    else:
+        fix = f"aws dynamodb describe-table --table-name {name}"
     if kind == "sqlite":
         file = Path(name.removeprefix("/")).absolute()
         fix = f"ls -ld {file.parent}  # this user must be able to create files there"

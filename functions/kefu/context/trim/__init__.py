@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kefu.context.budget import Budget
+from kefu.context.conversation import Conversation, CountedOnce
 from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
-from kefu.context.exchange import Conversation
 from kefu.context.trim.keep_important import keep_important
 from kefu.context.trim.newest import fifo, sliding_window
-from kefu.context.trim.summary import Summarize, summary
 from kefu.context.trim.v1 import v1
-from kefu.context.walk import Walk
 from kefu.context.window import Window, window_of
 from kefu.messages import Message
 
@@ -26,7 +24,7 @@ STRATEGIES: dict[str, Strategy] = {
     "keep_important": keep_important,
     "v1": v1,
 }
-"""The strategies by name. `summary` is not among them, because it awaits a model."""
+"""The strategies by name. `summary` is a pipeline: see `stages`."""
 
 
 def window_for(
@@ -45,18 +43,18 @@ def window_for(
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
-    rule, costs = STRATEGIES[strategy], dict[int, int]()
+    rule, costs = STRATEGIES[strategy], CountedOnce(messages, counter)
     whole = _whole(messages, budget, counter, costs)
-    return whole or rule(Walk(messages, counter, counter.priming, kept_from, costs), budget)
+    return whole or rule(Conversation(messages, costs, counter.priming, kept_from), budget)
 
 
 def _whole(
-    messages: Sequence[Message], budget: Budget, counter: MessageCounter, costs: dict[int, int]
+    messages: Sequence[Message], budget: Budget, counter: MessageCounter, costs: CountedOnce
 ) -> Window | None:
     """The window of a conversation that fits, as every strategy gives it.
 
     None also for a conversation with tools, which may have holes, and for a conversation that must
-    be read for `max_messages`. Notes the counted tokens in `costs`.
+    be read for `max_messages`.
     """
     tokens, room = counter.priming, budget.room
     if budget.max_messages or len(messages) > room:  # nearly every message has a token
@@ -65,24 +63,10 @@ def _whole(
         message = messages[at]
         if message.role == "tool" or message.tool_calls or tokens > room:
             return None
-        costs[at] = cost = counter(message)
-        tokens += cost
+        tokens += costs[at]
     if tokens > room:
         return None
     return window_of(messages, [(0, len(messages))], (), tokens, room)
-
-
-async def trim_with_summary(
-    messages: Sequence[Message],
-    budget: Budget,
-    summarize: Summarize,
-    counter: MessageCounter = CALIBRATED,
-    *,
-    repeated: bool = False,
-) -> Window:
-    """Like `window_for`, with a model's summary of the dropped messages; see `summary`."""
-    walk = Walk(messages, counter, counter.priming)
-    return await summary(walk, budget, summarize, counter, repeated=repeated)
 
 
 def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
@@ -91,15 +75,8 @@ def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
     `max_chars` limits the UTF-16 code units of all contents, the system prompt included. A
     conversation of exactly `max_chars` is not trimmed. A trimmed one is shorter than `max_chars`.
     """
-    return v1(Walk(messages, CHARACTERS), Budget(max_chars, reserve=0))
+    costs = CountedOnce(messages, CHARACTERS)
+    return v1(Conversation(messages, costs), Budget(max_chars, reserve=0))
 
 
-__all__ = [
-    "STRATEGIES",
-    "Strategy",
-    "Summarize",
-    "summary",
-    "trim_with_summary",
-    "truncate_v1",
-    "window_for",
-]
+__all__ = ["STRATEGIES", "Strategy", "truncate_v1", "window_for"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kefu.context.budget import Budget
-from kefu.context.exchange import Conversation
+from kefu.context.conversation import Conversation
 from kefu.context.trim.recent import keep_recent
 from kefu.context.window import Window
 
@@ -22,6 +22,6 @@ def sliding_window(conversation: Conversation, budget: Budget) -> Window:
     floor = 0
     if budget.max_messages:
         step = max(1, int(budget.trim_step * budget.max_messages))
-        excess = len(conversation.messages) - conversation.head - budget.max_messages
-        floor = conversation.head + max(0, -(-excess // step) * step)
+        excess = len(conversation.messages) - conversation.first_turn - budget.max_messages
+        floor = conversation.first_turn + max(0, -(-excess // step) * step)
     return keep_recent(conversation, budget, floor=floor)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kefu.context.budget import Budget
-from kefu.context.exchange import Conversation, Paid
+from kefu.context.conversation import Conversation
 from kefu.context.window import Span, Window, window_of
 
 _MAX_MISSES = 100
@@ -33,27 +33,24 @@ def keep_recent(
     """
     fixed = [*_fixed(conversation), *always]
     room = budget.room - conversation.priming - sum(conversation.costs(fixed))
-    old_summary = (
-        [(conversation.systems, conversation.head)]
-        if summary and conversation.systems < conversation.head
-        else []
-    )
-    pins, cost = _pins(conversation, chain(old_summary, wanted), room)
+    summaries = _summaries(conversation) if summary else ()
+    pins, cost = _pins(conversation, chain(summaries, wanted), room)
     room -= cost
-    paid = sorted([*always, *pins])
-    recent, cost = _recent(conversation, budget, room, paid, floor)
+    recent, cost = _recent(conversation, budget, room, sorted([*always, *pins]), floor)
     kept = sorted([*fixed, *pins, *recent])
     holes = _holes(conversation, kept)
     tokens = budget.room - room + cost
     # The first of two spans has the older turns; with only one span, no older turn is kept.
-    older = recent[0][0] if len(recent) > 1 else max(conversation.current, 0)
+    start = recent[0][0]
+    if len(recent) == 1 and not conversation.first_turn < conversation.current + 1 < start:
+        start = max(conversation.current, 0)
     return window_of(
         conversation.messages,
         kept,
         holes,
         tokens,
         budget.room,
-        older if older > conversation.head else 0,
+        start if start > conversation.first_turn else 0,
     )
 
 
@@ -87,32 +84,48 @@ def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
 
 
 def _fixed(conversation: Conversation) -> list[Span]:
-    spans = [(0, conversation.systems), (conversation.tail, len(conversation.messages))]
+    spans = [(0, conversation.systems), (conversation.open_calls, len(conversation.messages))]
     if conversation.current >= 0:
         spans.append((conversation.current, conversation.current + 1))
     return spans
 
 
+def _summaries(conversation: Conversation) -> Iterator[Span]:
+    """The summary after the system prompt, or after the question that is being worked on."""
+    if conversation.systems < conversation.first_turn:
+        yield conversation.systems, conversation.first_turn
+    if (at := conversation.summary_at) > conversation.first_turn:
+        yield at, at + 1
+
+
 def _recent(
-    conversation: Conversation, budget: Budget, room: int, paid: Paid, floor: int
+    conversation: Conversation, budget: Budget, room: int, kept: Sequence[Span], floor: int
 ) -> tuple[list[Span], int]:
     """Returns up to two spans, before and after the current user message, and their cost."""
-    begin = max(conversation.current + 1, conversation.head)
-    start, cost = conversation.exchanges_back(max(begin, floor), conversation.tail, room, paid)
-    newest = [(start, conversation.tail)]
+    begin = max(conversation.current + 1, conversation.first_turn)
+    end = conversation.open_calls
+    start, cost = conversation.exchanges_back(max(begin, floor), end, room, kept)
     if start > begin or conversation.current < 0:
-        return newest, cost
+        if start > begin and budget.trim_step:
+            start = _stable_exchange(conversation, budget, start, room, kept)
+            cost = conversation.exchanges_back(start, end, room, kept)[1]
+        return [(start, end)], cost
     older, more = conversation.turns_back(
-        max(conversation.head, floor), conversation.current, room - cost, paid
+        max(conversation.first_turn, floor), conversation.current, room - cost, kept
     )
-    if older > conversation.head and budget.trim_step:
-        older = stable_start(conversation, budget, older, conversation.current, room - cost, paid)
-        more = conversation.turns_back(older, conversation.current, room - cost, paid)[1]
-    return [(older, conversation.current), *newest], cost + more
+    if older > conversation.first_turn and budget.trim_step:
+        older = stable_start(conversation, budget, older, conversation.current, room - cost, kept)
+        more = conversation.turns_back(older, conversation.current, room - cost, kept)[1]
+    return [(older, conversation.current), (start, end)], cost + more
 
 
 def stable_start(
-    conversation: Conversation, budget: Budget, least: int, stop: int, room: int, paid: Paid
+    conversation: Conversation,
+    budget: Budget,
+    least: int,
+    stop: int,
+    room: int,
+    kept: Sequence[Span],
 ) -> int:
     """The start of the kept turns that successive requests have in common.
 
@@ -126,11 +139,34 @@ def stable_start(
     if least <= previous <= stop and is_start:
         return previous
     lower = room - int(budget.trim_step * budget.room)
-    most = conversation.turns_back(least, stop, lower, paid)[0]
+    most = conversation.turns_back(least, stop, lower, kept)[0]
     if previous:
         return most
-    starts = [at for at in (*conversation.turns(least, most), most) if at > conversation.head]
-    return max(starts, key=lambda at: (_power_of_two(at - conversation.head), -at), default=most)
+    first = conversation.first_turn
+    starts = [at for at in (*conversation.turns(least, most), most) if at > first]
+    return max(starts, key=lambda at: (_power_of_two(at - first), -at), default=most)
+
+
+def _stable_exchange(
+    conversation: Conversation, budget: Budget, least: int, room: int, kept: Sequence[Span]
+) -> int:
+    """Like `stable_start`, for the exchanges after the question that is being worked on."""
+    previous, end = conversation.kept_from, conversation.open_calls
+    if least <= previous < end and conversation.exchange(previous)[0] == previous:
+        return previous
+    lower = room - int(budget.trim_step * budget.room)
+    most = conversation.exchanges_back(least, end, lower, kept)[0]
+    if most == end:  # not even the newest exchange has only the rest of the room
+        return least
+    if previous > conversation.current:
+        return most
+    starts = [most]
+    at = most
+    while at > least:
+        at = conversation.exchanges_back(least, at, 0, [conversation.exchange(at - 1)])[0]
+        starts.append(at)
+    first = conversation.current
+    return max(starts, key=lambda at: (_power_of_two(at - first), -at))
 
 
 def _power_of_two(number: int) -> int:

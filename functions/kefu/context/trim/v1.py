@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kefu.context.budget import Budget
-from kefu.context.exchange import Conversation, starts_turn
+from kefu.context.conversation import Conversation, starts_turn
 from kefu.context.trim.recent import stable_start
 from kefu.context.window import Window, window_of
 
@@ -18,27 +18,27 @@ def v1(conversation: Conversation, budget: Budget) -> Window:
     with the same messages.
     """
     end = len(conversation.messages)
-    last = conversation.current if conversation.current >= 0 else conversation.head
+    last = conversation.current if conversation.current >= 0 else conversation.first_turn
     older_systems = [(at, at + 1) for at in conversation.later_systems() if at < last]
     fixed = (
         conversation.priming
-        + conversation.cost(0, conversation.head)
+        + conversation.cost(0, conversation.first_turn)
         + conversation.cost(last, end)
     )
     fixed += sum(conversation.cost(*span) for span in older_systems)
     room = budget.room - fixed
-    start, cost = conversation.turns_back(conversation.head, last, room, older_systems)
-    if start > conversation.head or cost > room:
-        start, _ = conversation.turns_back(conversation.head, last, room - 1, older_systems)
+    start, cost = conversation.turns_back(conversation.first_turn, last, room, older_systems)
+    if start > conversation.first_turn or cost > room:
+        start, _ = conversation.turns_back(conversation.first_turn, last, room - 1, older_systems)
         if budget.trim_step:
             start = stable_start(conversation, budget, start, last, room - 1, older_systems)
         start = _drop_lone_greeting(conversation, start, last)
         _, cost = conversation.turns_back(start, last, room, older_systems)
     kept = sorted(
-        {(0, conversation.head), (start, end), *(s for s in older_systems if s[0] < start)}
+        {(0, conversation.first_turn), (start, end), *(s for s in older_systems if s[0] < start)}
     )
     holes = [hole for span in kept for hole in conversation.holes(*span)]
-    kept_from = start if start > conversation.head else 0
+    kept_from = start if start > conversation.first_turn else 0
     return window_of(conversation.messages, kept, holes, fixed + cost, budget.room, kept_from)
 
 
@@ -55,4 +55,4 @@ def _drop_lone_greeting(conversation: Conversation, start: int, last: int) -> in
 def _has_turn(conversation: Conversation, stop: int) -> bool:
     """Whether a turn of the conversation starts before the message at index `stop`."""
     messages = conversation.messages
-    return any(starts_turn(messages[at]) for at in range(conversation.head, stop))
+    return any(starts_turn(messages[at]) for at in range(conversation.first_turn, stop))

@@ -2,109 +2,142 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kefu.context.wire.shapes import field
+from kefu.context.wire.parts import Path, ResultText, field
+from kefu.context.wire.shapes import shape_of
 from kefu.messages import Message
 
-_PLAIN_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
-
-def can_edit(value: Any) -> bool:
-    """Whether the results in this message are texts that may be replaced."""
-    kind = field(value, "type")
-    if field(value, "role") is None:
-        return kind in _PLAIN_OUTPUTS
-    return True
-
-
-def with_results(value: Any, texts: Mapping[int, str], *, whole: bool) -> Any:
-    """A copy with new texts for some of its results, by their number in the message.
+def with_results(
+    value: Any, results: Sequence[ResultText], texts: Mapping[int, str], *, whole: bool
+) -> Any:
+    """A copy with new texts for some of its `results`, by their number in the message.
 
     `whole`: images and files in these results are removed as well.
     """
-    if isinstance(value, Message):
-        return value._replace(content=texts[0])
-    if field(value, "role") is None:
-        return _copy(value, "output", _content(field(value, "output"), texts[0], whole))
-    content = field(value, "content")
-    if field(value, "role") in ("tool", "function"):
-        return _copy(value, "content", _content(content, texts[0], whole))
-    blocks, number = [], 0
-    for block in content:
-        if field(block, "type") == "tool_result":
-            if number in texts:
-                old = field(block, "content")
-                block = _copy(block, "content", _content(old, texts[number], whole))  # noqa: PLW2901
-            number += 1
-        blocks.append(block)
-    return _copy(value, "content", blocks)
+    for number, text in texts.items():
+        value = _replaced(value, results[number].path, text, whole)
+    return value
+
+
+def _replaced(value: Any, path: Path, text: str, whole: bool) -> Any:
+    """A copy of the value with a new text at the end of the path."""
+    if not path:
+        return _content(value, text, whole)
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        parts = list(value)
+        parts[step] = _replaced(parts[step], rest, text, whole)
+        return parts
+    inner = field(value, step)
+    if step == "response" and not rest:  # Gemini's, an object with an output
+        return _copy(value, step, {"output": text})
+    return _copy(value, step, _replaced(inner, rest, text, whole))
 
 
 def _content(old: Any, text: str, whole: bool) -> Any:
     """The new content of a result: the text, and the other parts of the old content."""
-    if whole or isinstance(old, str) or not isinstance(old, Sequence):
+    if isinstance(old, Mapping) and "type" in old and "value" in old:  # the AI SDK's
+        return {"type": "text", "value": text}
+    if isinstance(old, str) or not isinstance(old, Sequence):
         return text
-    is_text = [field(part, "type") in ("text", "input_text", "output_text") for part in old]
+    kinds = [field(part, "type") for part in old]
+    untyped = any(isinstance(part, Mapping) and "type" not in part for part in old)
+    if untyped:  # Bedrock's parts have a name in place of a type
+        rest = [] if whole else [part for part in old if not {"text", "json"} & {*part}]
+        return [{"text": text}, *rest]
+    is_text = [kind in ("text", "input_text", "output_text") for kind in kinds]
+    if whole or not old:
+        return text
     if not any(is_text):
         return old
     rest = [part for part, textual in zip(old, is_text, strict=True) if not textual]
-    first = next(part for part, textual in zip(old, is_text, strict=True) if textual)
-    return [{"type": field(first, "type"), "text": text}, *rest]
+    return [{"type": kinds[is_text.index(True)], "text": text}, *rest]
 
 
 def _copy(value: Any, name: str, content: Any) -> Any:
+    if isinstance(value, Message):
+        return value._replace(content=content)
     if isinstance(value, Mapping):
         return {**value, name: content}
-    return value.model_copy(update={name: content})
+    if hasattr(value, "model_copy"):
+        return value.model_copy(update={name: content})
+    changed = copy.copy(value)  # a dataclass, as pydantic-ai's
+    setattr(changed, name, content)
+    return changed
 
 
 def alternating(values: Sequence[Any]) -> list[Any]:
-    """The messages with user messages in a row joined into one copy; tool results stay apart."""
+    """The messages with user messages in a row joined into one copy.
+
+    Tool results stay apart, except in Bedrock's format, which wants them in one message.
+    """
     joined: list[Any] = []
     for value in values:
-        if joined and _is_plain_user(joined[-1]) and _is_plain_user(value):
+        if joined and _can_be_joined(joined[-1]) and _can_be_joined(value):
             joined[-1] = _both(joined[-1], value)
         else:
             joined.append(value)
     return joined
 
 
-def _is_plain_user(value: Any) -> bool:
+def _can_be_joined(value: Any) -> bool:
+    """Whether it is a user's message; of Bedrock's, also one with tool results."""
     if field(value, "role") != "user":
         return False
     content = field(value, "content")
-    if isinstance(content, str):
-        return True
-    return not any(field(part, "type") == "tool_result" for part in content)
+    is_bedrocks = isinstance(content, list) and bool(content) and _part_type(content) is None
+    return is_bedrocks or shape_of(value, "").role == "user"
 
 
 def _both(first: Any, second: Any) -> Any:
     """A copy of the second message, with the content of both messages."""
-    contents = field(first, "content"), field(second, "content")
-    if isinstance(second, Message):
-        return second._replace(content="\n\n".join(contents))
+    name = "content" if field(second, "content") is not None else "parts"
+    contents = field(first, name), field(second, name)
     if all(isinstance(content, str) for content in contents):
-        return _copy(second, "content", "\n\n".join(contents))
-    kind = "input_text" if _has_input_parts(contents) else "text"
+        return _copy(second, name, "\n\n".join(contents))
+    kinds = [_part_type(content) for content in contents if not isinstance(content, str)]
     parts: list[Any] = []
     for content in contents:
-        parts += [{"type": kind, "text": content}] if isinstance(content, str) else content
-    return _copy(second, "content", parts)
+        parts += [text_part(content, kinds[0])] if isinstance(content, str) else content
+    return _copy(second, name, parts)
 
 
-def _has_input_parts(contents: Sequence[Any]) -> bool:
-    """Whether the parts belong to OpenAI's Responses API."""
-    return any(
-        str(field(part, "type")).startswith("input_")
-        for content in contents
-        if not isinstance(content, str)
-        for part in content
-    )
+def _part_type(parts: Sequence[Any]) -> str | None:
+    """The type of a text beside these parts; None for Bedrock's and Gemini's, which have none."""
+    kind = next((field(part, "type") for part in parts), "text")
+    if kind is None:
+        return None
+    return "input_text" if str(kind).startswith("input_") else "text"
 
 
-def head_and_tail(text: str, allowance: int, count: Callable[[str], int]) -> str:
+def text_part(text: str, kind: str | None) -> dict[str, str]:
+    return {"text": text} if kind is None else {"type": kind, "text": text}
+
+
+def question_like(value: Any, text: str) -> Any:
+    """A message of the user with this text, in the format of `value`, another one."""
+    parts = field(value, "parts")
+    if field(value, "kind") == "request":  # pydantic-ai's
+        if not isinstance(value, Mapping):
+            prompt = next(part for part in parts if part.part_kind == "user-prompt")
+            return type(value)(parts=[type(prompt)(content=text)])
+        return {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]}
+    if parts:
+        made = {"role": "user", "parts": [text_part(text, _part_type(parts))]}
+        return made if isinstance(value, Mapping) else type(value)(**made)
+    if field(value, "type") == "human" and not isinstance(value, Mapping):  # LangChain's
+        return type(value)(content=text)
+    content = field(value, "content")
+    if isinstance(content, list) and content and _part_type(content) is None:  # Bedrock's
+        return {"role": "user", "content": [{"text": text}]}
+    return {"role": "user", "content": text}
+
+
+def beginning_and_end(text: str, allowance: int, count: Callable[[str], int]) -> str:
     """Shorten a text to its beginning and its end, with a note between them.
 
     The result has at most `allowance` tokens: only the note if nothing else fits, "" if the note

@@ -10,16 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-MEDIA_TYPES = frozenset(
-    {"image", "image_url", "input_image", "computer_screenshot"}
-    | {"audio", "input_audio", "file", "input_file", "document"}
-)
-"""The types of content parts that this module counts."""
-
-_IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
+_IMAGE_TYPES = frozenset({"image", "image_url", "image-url", "input_image", "computer_screenshot"})
+_AUDIO_TYPES = frozenset({"audio", "audio-url", "input_audio"})
+_FILE_TYPES = frozenset({"file", "input_file", "document", "document-url", "video-url", "binary"})
+# The parts of Bedrock and Gemini have no type; they have one field with this name.
+_FIELDS = {
+    "image": "image",
+    "audio": "audio",
+    "document": "file",
+    "video": "file",
+    "inlineData": "file",
+    "inline_data": "file",
+    "fileData": "file",
+    "file_data": "file",
+}
+_SIGNS = ("source", "data", "format", "mimeType", "mime_type", "fileUri", "file_uri")
 _AUDIO_TOKENS_PER_SECOND = 10
 _AUDIO_BYTES_PER_SECOND = {"wav": 32_000, "mp3": 4_000}
 """The lowest usual rates: 16 kHz and 16 bits; 32 kbit/s. A higher rate means fewer seconds."""
+_GEMINI_TILE = 258
+"""Gemini: an image of up to 384 x 384 pixels, or a tile of 768 x 768."""
 _PAGE_TOKENS = 3_000
 """Anthropic: 1,500 to 3,000 tokens of text per page of a PDF, and its image."""
 _UNKNOWN_FILE = 10_000
@@ -54,16 +64,44 @@ _IMAGE_PRICES: dict[str, _Tiles | _Patches] = {
 _DEFAULT_PRICE = _Tiles(85, 170)  # gpt-4o, gpt-4.1, gpt-4.5
 
 
+def is_media(part: Any) -> bool:
+    """Whether a content part is an image, audio or a file, in the format of any API."""
+    return bool(_kind(part)[0])
+
+
+def _kind(part: Any) -> tuple[str, Any]:
+    """`image`, `audio`, `file` or "", and the object with the data."""
+    kind = _get(part, "type") or _get(part, "kind")
+    if not isinstance(kind, str):
+        for name, known in _FIELDS.items():
+            inner = _get(part, name)
+            if inner is not None and any(_get(inner, sign) is not None for sign in _SIGNS):
+                return _by_media_type(known, inner), inner
+        return "", part
+    if kind in _IMAGE_TYPES:
+        return "image", part
+    if kind in _AUDIO_TYPES:
+        return "audio", _get(part, "input_audio") or part
+    return (_by_media_type("file", part), part) if kind in _FILE_TYPES else ("", part)
+
+
+def _by_media_type(kind: str, value: Any) -> str:
+    names = ("mimeType", "mime_type", "mediaType", "media_type")
+    media = next((str(found) for name in names if (found := _get(value, name))), "")
+    start = media.partition("/")[0]
+    return start if kind == "file" and start in ("image", "audio") else kind
+
+
 def media_tokens(part: Any, model: str, texts: list[str]) -> int:
     """The tokens of an image, of audio or of a file; a file's plain text is appended to `texts`."""
-    kind = _get(part, "type")
-    if kind in _IMAGE_TYPES:
-        image = _get(part, "image_url")
-        detail = _get(part, "detail") or _get(image, "detail") or "auto"
-        return image_tokens(_image_size(part), model, low=detail == "low")
-    if kind in ("audio", "input_audio"):
-        return _audio_tokens(_get(part, "input_audio") or part)
-    return _file_tokens(_get(part, "file") or part, texts)
+    kind, inner = _kind(part)
+    if kind == "image":
+        image = _get(inner, "image_url")
+        detail = _get(inner, "detail") or _get(image, "detail") or "auto"
+        return image_tokens(_image_size(inner), model, low=detail == "low")
+    if kind == "audio":
+        return _audio_tokens(inner)
+    return _file_tokens(_get(inner, "file") or inner, texts)
 
 
 def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False) -> int:
@@ -73,6 +111,9 @@ def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False)
     """
     width, height = size or (2_048, 2_048)
     name = model.lower().rpartition("/")[2]
+    if "gemini" in name:
+        tiles = 1 if max(width, height) <= 384 else -(-width // 768) * -(-height // 768)
+        return _GEMINI_TILE * tiles
     if "claude" in name:
         scale = min(1.0, 1_568 / max(width, height, 1))
         return min(1_600, -(-int(width * scale) * int(height * scale) // 750))
@@ -80,14 +121,14 @@ def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False)
     if isinstance(price, _Patches):
         patches = min(1_536, -(-width // 32) * -(-height // 32))
         return -(-patches * price.hundredths // 100)
-    if low:
-        return price.base
-    if size is None:
-        return price.base + 8 * price.tile  # 768 x 2048 pixels
+    return price.base if low else price.base + price.tile * _openai_tiles(size)
+
+
+def _openai_tiles(size: tuple[int, int] | None) -> int:
+    width, height = size or (768, 2_048)  # the most tiles
     scale = min(1.0, 2_048 / max(width, height, 1))
     scale = min(scale, 768 / max(1.0, min(width, height) * scale) * scale)
-    tiles = -(-max(1, int(width * scale)) // 512) * -(-max(1, int(height * scale)) // 512)
-    return price.base + tiles * price.tile
+    return -(-max(1, int(width * scale)) // 512) * -(-max(1, int(height * scale)) // 512)
 
 
 def _price(name: str) -> _Tiles | _Patches:
@@ -96,16 +137,26 @@ def _price(name: str) -> _Tiles | _Patches:
 
 
 def _image_size(part: Any) -> tuple[int, int] | None:
-    source = _get(part, "source")
-    url = _get(part, "image_url")
-    data = _get(source, "data") or (url if isinstance(url, str) else _get(url, "url")) or ""
-    if not isinstance(data, str):
-        return None
+    data = _data_of(part)
+    if isinstance(data, bytes):
+        return size_of_image(data[:65_536])
     if data.startswith("data:"):
         data = data.partition(",")[2]
     elif "://" in data[:12]:
         return None
     return size_of_image(_decoded(data))
+
+
+def _data_of(part: Any) -> str | bytes:
+    """The bytes of a file, their base64, or its address; "" if it is only named."""
+    places = (part, _get(part, "source"), _get(part, "image_url"), _get(part, "file"))
+    for place in places:
+        if isinstance(place, str | bytes):
+            return place
+        for name in ("data", "bytes", "url", "base64", "image", "image_url", "file_data"):
+            if isinstance(found := _get(place, name), str | bytes) and found:
+                return found
+    return ""
 
 
 def _decoded(data: str, characters: int = 65_536) -> bytes:
@@ -161,8 +212,8 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
 
 
 def _audio_tokens(audio: Any) -> int:
-    data = (_get(audio, "data") or "").rstrip("=")
-    size = len(data) * 3 // 4
+    data = _data_of(audio)
+    size = len(data) if isinstance(data, bytes) else len(data.rstrip("=")) * 3 // 4
     rate = _AUDIO_BYTES_PER_SECOND.get(str(_get(audio, "format")), 4_000)
     return -(-size * _AUDIO_TOKENS_PER_SECOND // rate)
 
@@ -173,17 +224,17 @@ def _file_tokens(file: Any, texts: list[str]) -> int:
     if kind == "text" and isinstance(text := _get(source, "data"), str):
         texts.append(text)
         return 0
-    if kind == "content":
-        content = _get(source, "content")
+    content = _get(source, "content")
+    if kind == "content" or content is not None:
         blocks = [content] if isinstance(content, str) else content or ()
         texts += [b if isinstance(b, str) else str(_get(b, "text") or "") for b in blocks]
         return 0
-    data = _get(file, "file_data") or _get(source, "data") or ""
-    if not isinstance(data, str) or not data:
+    data = _data_of(file)
+    if not data or (isinstance(data, str) and "://" in data[:12]):
         return _UNKNOWN_FILE
-    content_bytes = _decoded(data.partition(",")[2] or data, len(data))
-    pages = content_bytes.count(b"/Type /Page") + content_bytes.count(b"/Type/Page")
-    pages -= content_bytes.count(b"/Type /Pages") + content_bytes.count(b"/Type/Pages")
+    whole = data if isinstance(data, bytes) else _decoded(data.partition(",")[2] or data, len(data))
+    pages = whole.count(b"/Type /Page") + whole.count(b"/Type/Page")
+    pages -= whole.count(b"/Type /Pages") + whole.count(b"/Type/Pages")
     return max(1, pages) * _PAGE_TOKENS
 
 

@@ -9,11 +9,11 @@ from kefu.context.budget import Budget
 from kefu.context.cost import MessageCounter
 from kefu.context.stages import CapToolResults, ClearToolResults, DropTurns, ReplaceBySummary, Stage
 from kefu.context.state import TrimState
+from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
-from kefu.context.trim.summary import summary_message
 from kefu.context.window import LeftOut, Span, Window
-from kefu.context.wire.marks import belongs
-from kefu.context.wire.reading import Reading, ReadingWalk, WireCounter
+from kefu.context.wire.edits import question_like
+from kefu.context.wire.reading import Reading, ReadingConversation, WireCounter
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
 
@@ -32,10 +32,12 @@ class PipelineResult(NamedTuple):
     """The number of messages with shortened tool results."""
     pending: tuple[list[Span], int] | None
     """The spans to summarize, and the number of messages that the summary then covers."""
-    head: int
+    systems: int
     """The position after the system prompt."""
     cut: int
     """`Window.kept_from`, by position in the given messages."""
+    cleared: int
+    """`TrimState.cleared`."""
     summary_used: bool
     """Whether the summary of the state is a part of the conversation."""
 
@@ -50,38 +52,36 @@ class Pipeline:
         keep: Callable[[Any], bool] | None,
         state: TrimState,
         model: str,
+        reading: Reading,
     ) -> None:
+        """`reading`: of the messages; it keeps what it has read."""
         self._messages = messages
         self._stages = stages
         self._keep = keep
         self._state = state
         self._model = model
+        self._reading = reading
 
-    def run(self, budget: Budget, counter: MessageCounter, previous_cut: int) -> PipelineResult:
-        """`budget` has no reserve; `previous_cut` as in `TrimState.cut`, or 0."""
+    def run(self, budget: Budget, counter: MessageCounter) -> PipelineResult:
+        """`budget` has no reserve."""
         counter = WireCounter(
             counter.count, counter.per_message, counter.priming, samples=counter.samples
         ).within(budget.room)
+        self._reading.restore(counter)
         spliced = self._spliced(budget.room, counter)
-        reading = Reading(spliced.values, self._model, self._keep)
-        if spliced.summary >= 0 and not isinstance(spliced.values[spliced.summary], Message):
-            reading.summary_at = spliced.summary
-        for stage in self._stages:
-            if isinstance(stage, ReplaceBySummary | DropTurns) or _fits(reading, budget, counter):
-                continue
-            if isinstance(stage, ClearToolResults):
-                clear_results(reading, stage, counter, budget.room)
-            elif isinstance(stage, CapToolResults):
-                cap_results(reading, stage, counter, budget.room)
+        reading = self._reading
+        if spliced.values is not self._messages:
+            reading = Reading(spliced.values, counter, self._model, self._keep)
+        reading.summary_at = spliced.summary
+        cleared = self._shorten(reading, spliced, budget, counter)
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
-        cut = spliced.position(previous_cut)
         starts_with_question = _starts_with_question(reading)
         if starts_with_question and self._keep:
-            _pin_questions(reading, counter)
-        walk = ReadingWalk(reading, counter, counter.priming, cut)
-        window = rule(walk, budget)
+            _pin_questions(reading)
+        talk = ReadingConversation(reading, spliced.position(self._state.cut))
+        window = rule(talk, budget)
         if starts_with_question:
-            window = _from_question(window, walk)
+            window = _from_question(window, talk)
         values = spliced.values
         if reading.edited:
             values = [reading.value(at) for at in range(len(values))]
@@ -90,61 +90,89 @@ class Pipeline:
             values,
             tuple(sorted((*spliced.summarized, *spliced.original(window.left_out)))),
             len(reading.edited),
-            self._pending(reading, spliced, window, budget, counter),
-            walk.systems,
+            self._pending(reading, spliced, window, budget),
+            talk.systems,
             spliced.given(window.kept_from),
+            cleared,
             spliced.summary >= 0,
         )
 
+    def _shorten(
+        self, reading: Reading, spliced: _Spliced, budget: Budget, counter: MessageCounter
+    ) -> int:
+        """Run the stages that shorten tool results. Returns `TrimState.cleared`."""
+        cleared = 0
+        # A summary is due before the room is full, so results are cleared before that.
+        summarizes = any(isinstance(stage, ReplaceBySummary) for stage in self._stages)
+        room = int(_NEAR_FULL_SHARE * budget.room) if summarizes else budget.room
+        for stage in self._stages:
+            if isinstance(stage, ClearToolResults):
+                before = spliced.position(self._state.cleared)
+                if before or not _fits(reading, room):
+                    cleared = clear_results(
+                        reading, stage, counter, budget.room, before, lambda: _fits(reading, room)
+                    )
+            elif isinstance(stage, CapToolResults) and not _fits(reading, budget.room):
+                cap_results(reading, stage, counter, budget.room)
+        return spliced.given(cleared)
+
     def _spliced(self, room: int, counter: MessageCounter) -> _Spliced:
-        """The messages, with the known summary in place of the covered messages."""
+        """The messages, with the known summary in place of the covered messages.
+
+        The question that is being worked on is covered, but stays before the summary.
+        """
         messages, state = self._messages, self._state
         whole = _Spliced(messages, [(0, len(messages))], -1, [])
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
             return whole
-        if not belongs(messages, state.covers, state.covers_mark):
-            return whole
-        reading = Reading(messages, self._model, self._keep)
-        head = ReadingWalk(reading, counter).head
+        talk = ReadingConversation(reading := self._reading)
+        first, covers = talk.first_turn, state.covers
         summary = summary_message(state.summary, room // 4, counter)
-        if summary is None or head > state.covers:
+        if summary is None or first > covers:
             return whole
         own = isinstance(messages[-1], Message)
-        pins: list[Span] = []
+        question = talk.current if first <= talk.current < covers else -1
+        kept: list[Span] = []
+        if self._keep and _starts_with_question(reading):
+            _pin_questions(reading)
         if own or self._keep:  # otherwise nothing is pinned, and nothing need be read
-            pins = list(_pinned_exchanges(reading, counter, head, state.covers))
-        gaps = list(_gaps(pins, head, state.covers))
-        value = summary if own else {"role": "user", "content": summary.content}
-        spans = [(0, head), (-1, 0), *pins, (state.covers, len(messages))]
+            kept = _pinned_exchanges(talk, covers)
+        if question >= 0 and not any(start <= question < stop for start, stop in kept):
+            kept = sorted([*kept, (question, question + 1)])
+        at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
+        spans = [(0, first), *kept[:at], (-1, 0), *kept[at:], (covers, len(messages))]
+        value = summary if own else question_like(_example(messages, talk), summary.content)
         values: list[Any] = []
         for start, stop in spans:
             values += [value] if start < 0 else messages[start:stop]
-        return _Spliced(values, spans, head, [LeftOut(*gap, "summarized") for gap in gaps])
+        before = sum(stop - start for start, stop in spans[: at + 1])
+        gaps = [LeftOut(*gap, "summarized") for gap in _gaps(kept, first, covers)]
+        return _Spliced(values, spans, before, gaps)
 
     def _pending(
-        self,
-        reading: Reading,
-        spliced: _Spliced,
-        window: Window,
-        budget: Budget,
-        counter: MessageCounter,
+        self, reading: Reading, spliced: _Spliced, window: Window, budget: Budget
     ) -> tuple[list[Span], int] | None:
         stage = next((s for s in self._stages if isinstance(s, ReplaceBySummary)), None)
         dropped = any(run.reason == "budget" for run in window.left_out)
         if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
             return None
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
-        walk = ReadingWalk(reading, counter, counter.priming)
-        lower = budget._replace(limit=int((1 - stage.step) * budget.room), trim_step=0.0)
-        runs = [
-            run
-            for run in rule(walk, lower).left_out
-            if run.reason == "budget" and run.stop <= walk.current
-        ]
+        talk = ReadingConversation(reading)
+        step = budget.trim_step if stage.repeated else 0.0
+        lower = budget._replace(limit=int((1 - stage.step) * budget.room), trim_step=step)
+        runs = [run for run in rule(talk, lower).left_out if run.reason == "budget"]
         spans = [(run.start, run.stop) for run in spliced.original(runs)]
         covers = max((stop for _, stop in spans), default=0)
         known = self._state.covers if spliced.summary >= 0 else 0
+        question = spliced.given(talk.current) if talk.current >= talk.first_turn else -1
+        if known <= question < covers:  # the summary speaks of the question, too
+            spans = sorted([*spans, (question, question + 1)])
         return (spans, covers) if covers > known else None
+
+
+def _example(messages: Sequence[Any], talk: ReadingConversation) -> Any:
+    """The newest question: a summary is written in its format."""
+    return messages[talk.current] if talk.current >= 0 else messages[0]
 
 
 class _Spliced(NamedTuple):
@@ -186,18 +214,20 @@ class _Spliced(NamedTuple):
                 at += stop - start
 
 
-def _fits(reading: Reading, budget: Budget, counter: MessageCounter) -> bool:
-    walk = ReadingWalk(reading, counter, counter.priming)
-    return walk.exchanges_back(0, len(reading), budget.room - walk.priming)[0] == 0
+def _fits(reading: Reading, room: int) -> bool:
+    talk = ReadingConversation(reading)
+    return talk.exchanges_back(0, len(reading), room - talk.priming)[0] == 0
 
 
-def _pinned_exchanges(
-    reading: Reading, counter: MessageCounter, head: int, stop: int
-) -> Iterator[Span]:
+def _pinned_exchanges(talk: ReadingConversation, stop: int) -> list[Span]:
     """The exchanges before `stop` with a pinned message, in order."""
-    walk = ReadingWalk(reading, counter)
-    spans = {walk.exchange(at) for at in walk.pinned() if at < stop}
-    return iter(sorted((a, min(b, stop)) for a, b in spans if head <= a < b))
+    spans: list[Span] = []
+    for at in talk.pinned():
+        if at < stop and not (spans and at >= spans[-1][0]):
+            start, end = talk.exchange(at)
+            if start < end:
+                spans.append((start, min(end, stop)))
+    return spans[::-1]
 
 
 def _gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
@@ -222,17 +252,17 @@ def _starts_with_question(reading: Reading) -> bool:
     )
 
 
-def _pin_questions(reading: Reading, counter: MessageCounter) -> None:
+def _pin_questions(reading: Reading) -> None:
     """Pin the question of each pinned answer, so that the answer does not become the start."""
-    walk = ReadingWalk(reading, counter)
-    for at in list(walk.pinned()):
+    talk = ReadingConversation(reading)
+    for at in list(talk.pinned()):
         question = at
-        while question > walk.head and reading[question].role != "user":
+        while question > talk.first_turn and reading[question].role != "user":
             question -= 1
         reading.pin(question)
 
 
-def _from_question(window: Window, walk: ReadingWalk) -> Window:
+def _from_question(window: Window, talk: ReadingConversation) -> Window:
     """The window without answers at its start, because their question did not fit.
 
     Only `left_out` and `tokens` change.
@@ -240,18 +270,18 @@ def _from_question(window: Window, walk: ReadingWalk) -> Window:
     kept = [
         at
         for start, stop in _gaps(
-            [(run.start, run.stop) for run in window.left_out], 0, len(walk.messages)
+            [(run.start, run.stop) for run in window.left_out], 0, len(talk.messages)
         )
         for at in range(start, stop)
     ]
     runs, tokens = list(window.left_out), window.tokens
     for at in kept:
-        message = walk.messages[at]
+        message = talk.messages[at]
         if message.role == "user":
             break
-        if message.role != "system" and at < walk.tail:
-            start, stop = walk.exchange(at)
+        if message.role != "system" and at < talk.open_calls:
+            start, stop = talk.exchange(at)
             if start == at:
                 runs.append(LeftOut(start, stop, "budget"))
-                tokens -= walk.cost(start, stop)
+                tokens -= talk.cost(start, stop)
     return window._replace(left_out=tuple(sorted(runs)), tokens=tokens)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from kefu.context.conversation import Conversation, CountedOnce, Pairing
 from kefu.context.cost import MessageCounter
-from kefu.context.walk import Walk
-from kefu.context.wire.shapes import Shape, field, shape_of
+from kefu.context.wire.parts import Shape
+from kefu.context.wire.shapes import role_of, shape_of
 from kefu.messages import Message, ToolCall
+
+_STEPS = frozenset({"assistant", "tool"})
+"""Roles of dicts that are never a question nor a system prompt."""
 
 
 class WireEntry(Message):
@@ -27,17 +30,26 @@ class Reading(Sequence[Message]):
     """
 
     def __init__(
-        self, values: Sequence[Any], model: str = "", keep: Callable[[Any], bool] | None = None
+        self,
+        values: Sequence[Any],
+        counter: MessageCounter,
+        model: str = "",
+        keep: Callable[[Any], bool] | None = None,
     ) -> None:
         """`keep` tells which messages are pinned, besides own messages that are pinned."""
         self.values = values
+        self.priming = counter.priming
+        self.costs = CountedOnce(self, counter)
         self._model = model
         self._keep = keep
         self._shapes: dict[int, Shape] = {}
         self._entries: dict[int, Message] = {}
         self._pinned: set[int] = set()
+        self._tools: dict[int, dict[str, str]] = {}
+        self._questions: dict[int, int] = {}
+        self._systems: Sequence[int] | None = None
         self.summary_at = -1
-        """The position of a summary in another format than Kefu's."""
+        """The position of the summary that was put among the messages."""
         self.edited: dict[int, Any] = {}
         """Copies that replace messages, by position."""
 
@@ -76,8 +88,50 @@ class Reading(Sequence[Message]):
     def replace(self, at: int, value: Any) -> None:
         """Put a copy with shorter results in the place of a message."""
         self.edited[at] = value
-        del self._shapes[at]
-        self._entries.pop(at, None)
+        self._forget(at)
+
+    def _forget(self, at: int) -> None:
+        for known in (self._shapes, self._entries, self.costs):
+            known.pop(at, None)
+
+    def restore(self, counter: MessageCounter) -> None:
+        """Take back all copies, and count with another counter."""
+        for at in self.edited:
+            self._forget(at)
+        self.edited = {}
+        self.priming = counter.priming
+        self.costs = CountedOnce(self, counter)
+
+    def role(self, at: int) -> str:
+        """The role of a message; most are told without reading the content."""
+        return role_of(self.values[at]) or self.shape(at).role
+
+    def last_question(self, first: int, stop: int) -> int:
+        """The position of the last user message in a span; -1 if there is none."""
+        if stop not in self._questions:
+            at = stop - 1
+            while at >= first and not self._is_question(at):
+                at -= 1
+            self._questions[stop] = at if at >= first else -1
+        return self._questions[stop]
+
+    def _is_question(self, at: int) -> bool:
+        value = self.values[at]
+        if type(value) is dict and value.get("role") in _STEPS:
+            return False
+        return self.role(at) == "user" and not self[at].summary
+
+    def systems_after(self, first: int) -> Sequence[int]:
+        """The positions of the system messages from `first` on."""
+        if self._systems is None:
+            self._systems = [
+                at
+                for at, value in enumerate(self.values)
+                if at >= first
+                and not (type(value) is dict and value.get("role") in _STEPS)
+                and self.role(at) == "system"
+            ]
+        return self._systems
 
     def pin(self, at: int) -> None:
         """Pin a message that `keep` does not choose."""
@@ -100,16 +154,25 @@ class Reading(Sequence[Message]):
         return range(at + 1, stop)
 
     def tools_of(self, at: int) -> dict[str, str]:
-        """The names of the tools whose results are in this message, by the ids of the calls."""
-        names: dict[str, str] = {}
-        while at and self.shape(at).role == "tool":
+        """The names of the tools whose results follow this message, by the ids of the calls.
+
+        Of a message with results, the names are those of the step before it.
+        """
+        results = []
+        while at and at not in self._tools and self.shape(at).role == "tool":
+            results.append(at)
             at -= 1
-        while at >= 0 and self.shape(at).role == "assistant":
-            for call in self.shape(at).calls:
-                names.setdefault(call.id, call.tool)
-            if not self._continues(at):
-                break
-            at -= 1
+        names = self._tools.get(at)
+        if names is None:
+            names = self._tools[at] = {}
+            results.append(at)
+            while at >= 0 and self.shape(at).role == "assistant":
+                for call in self.shape(at).calls:
+                    names.setdefault(call.id, call.tool)
+                if not self._continues(at):
+                    break
+                at -= 1
+        self._tools.update(dict.fromkeys(results, names))
         return names
 
     def _read(self, at: int) -> Message:
@@ -145,39 +208,43 @@ class Reading(Sequence[Message]):
 
     def _members(self, first: int) -> Iterator[str]:
         """The entries that belong to this entry, and `#missing` if a call has no result."""
-        waiting = Counter(call.id for call in self.shape(first).calls)
-        reference = self.shape(first).reference
+        shape = self.shape(first)
+        pairing, reference = Pairing(shape.calls), shape.reference
         at = first + 1
         while at < len(self.values) and self._continues(at):
             yield f"#{at}"
-            waiting.update(call.id for call in self.shape(at).calls)
+            pairing.add(self.shape(at).calls)
             reference = reference or self.shape(at).reference
             at += 1
         for result in self.results_after(at - 1):
-            answers = Counter(answer.call_id for answer in self.shape(result).results)
-            if reference or answers <= waiting:
-                waiting -= answers
+            answers = [(answer.call_id, answer.tool) for answer in self.shape(result).results]
+            if pairing.answer_all(answers) or reference:
                 yield f"#{result}"
-        if waiting.total():
+        if not pairing.complete:
             yield "#missing"
 
 
-class ReadingWalk(Walk):
+class ReadingConversation(Conversation):
     """A `Conversation` over a `Reading`; it looks for roles and pins without reading the texts."""
 
     __slots__ = ()
     messages: Reading
 
+    def __init__(self, reading: Reading, kept_from: int = 0) -> None:
+        super().__init__(reading, reading.costs, reading.priming, kept_from)
+        self.summary_at = reading.summary_at
+
     def later_systems(self) -> Sequence[int]:
-        values = self.messages.values
-        return [
-            at
-            for at in range(self.head, len(values))
-            if field(values[at], "role") in ("system", "developer")
-        ]
+        return self.messages.systems_after(self.first_turn)
 
     def pinned(self) -> Iterator[int]:
-        return self.messages.pinned_after(self.head)
+        return self.messages.pinned_after(self.first_turn)
+
+    def _find_current(self) -> int:
+        return self.messages.last_question(self.first_turn, self.open_calls)
+
+    def _starts_turn(self, at: int) -> bool:
+        return self.messages.role(at) == "user" and not self.messages[at].summary
 
 
 class WireCounter(MessageCounter):

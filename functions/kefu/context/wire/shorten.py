@@ -6,34 +6,58 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kefu.context.cost import MessageCounter
 from kefu.context.stages import CapToolResults, ClearToolResults
-from kefu.context.wire.edits import can_edit, head_and_tail, with_results
-from kefu.context.wire.reading import Reading, ReadingWalk
+from kefu.context.wire.edits import beginning_and_end, with_results
+from kefu.context.wire.reading import Reading, ReadingConversation
 
 
 def clear_results(
-    reading: Reading, stage: ClearToolResults, counter: MessageCounter, room: int
-) -> None:
-    """Clear results, except the newest, as far back as messages may still fit."""
+    reading: Reading,
+    stage: ClearToolResults,
+    counter: MessageCounter,
+    room: int,
+    cleared: int,
+    fits: Callable[[], bool],
+) -> int:
+    """Clear results, except the newest, as far back as messages may still fit.
+
+    `cleared`: the position before which the last prompt had none. It stays, and with it the
+    beginning of the prompt, until `fits` says that the conversation is too long again. Returns the
+    new position.
+    """
+    if cleared:
+        _clear_before(reading, cleared, stage, counter, room)
+        if fits():
+            return cleared
+    newest = _newest_results(reading, stage.keep_last, room)
+    candidates = newest[stage.keep_last :]
+    if not candidates:
+        return cleared
+    last = candidates[0] if cleared else max(candidates, key=lambda at: (at & -at, at))
+    _clear_before(reading, last + 1, stage, counter, room)
+    return max(cleared, last + 1)
+
+
+def _newest_results(reading: Reading, keep_last: int, room: int) -> list[int]:
+    """The positions of up to twice as many messages with results as are kept, newest first."""
     spent = 0
     newest: list[int] = []
     for at in _backwards(reading):
-        shape = reading.shape(at)
-        if shape.results:
+        if reading.shape(at).results:
             newest.append(at)
-        if len(newest) > 2 * stage.keep_last:
+        spent += reading.costs[at]
+        if len(newest) > 2 * keep_last or spent > room:
             break
-        spent += counter(reading[at])
-        if spent > room:
-            break
-    candidates = newest[stage.keep_last :]
-    if not candidates:
-        return
-    last = max(candidates, key=lambda at: (at & -at, at))
+    return newest
+
+
+def _clear_before(
+    reading: Reading, stop: int, stage: ClearToolResults, counter: MessageCounter, room: int
+) -> None:
     spent = 0
     for at in _backwards(reading):
-        if at <= last and not reading[at].pinned:
+        if at < stop and not reading[at].pinned:
             _clear(reading, at, stage, counter.of_text)
-        spent += counter(reading[at])
+        spent += reading.costs[at]
         if spent > room:
             return
 
@@ -44,18 +68,19 @@ def _backwards(reading: Reading) -> Iterator[int]:
 
 def _clear(reading: Reading, at: int, stage: ClearToolResults, count: Callable[[str], int]) -> None:
     results = reading.shape(at).results
-    if not results or not can_edit(reading.value(at)):
+    if not results:
         return
     least = count(stage.placeholder)
     names = reading.tools_of(at) if stage.exempt else {}
     texts = {
         number: stage.placeholder
         for number, result in enumerate(results)
-        if count(result.text) + result.tokens > least
-        and names.get(result.call_id) not in stage.exempt
+        if result.path
+        and count(result.text) + result.tokens > least
+        and (result.tool or names.get(result.call_id)) not in stage.exempt
     }
     if texts:
-        reading.replace(at, with_results(reading.value(at), texts, whole=True))
+        reading.replace(at, with_results(reading.value(at), results, texts, whole=True))
 
 
 def cap_results(
@@ -63,38 +88,37 @@ def cap_results(
 ) -> None:
     """Cap results that have more than their share, as far back as messages may still fit."""
     at_most = max(1, int(stage.share * room))
-    walk = ReadingWalk(reading, counter, counter.priming)
+    talk = ReadingConversation(reading)
     open_results = [
         counter.of_text(result.text)
-        for at in range(walk.tail, len(reading))
+        for at in range(talk.open_calls, len(reading))
         for result in reading.shape(at).results
     ]
-    fixed = walk.priming + walk.cost(0, walk.systems) + walk.cost(walk.tail, len(reading))
-    if walk.current >= 0:
-        fixed += walk.cost(walk.current, walk.current + 1)
+    fixed = talk.priming + talk.cost(0, talk.systems) + talk.cost(talk.open_calls, len(reading))
+    if talk.current >= 0:
+        fixed += talk.cost(talk.current, talk.current + 1)
     level = _level(open_results, room - fixed + sum(open_results))
     spent = 0
     for at in _backwards(reading):
-        in_tail = at >= walk.tail
+        in_tail = at >= talk.open_calls
         if in_tail or not reading[at].pinned:
             _cap(reading, at, min(at_most, level) if in_tail else at_most, counter.of_text)
-        spent += counter(reading[at])
+        spent += reading.costs[at]
         if spent > room and not in_tail:
             return
 
 
 def _cap(reading: Reading, at: int, at_most: int, count: Callable[[str], int]) -> None:
-    value = reading.value(at)
     results = reading.shape(at).results
-    if not results or not can_edit(value):
+    if not results:
         return
     texts = {
-        number: head_and_tail(result.text, at_most, count)
+        number: beginning_and_end(result.text, at_most, count)
         for number, result in enumerate(results)
-        if count(result.text) > at_most
+        if result.path and count(result.text) > at_most
     }
     if texts:
-        reading.replace(at, with_results(value, texts, whole=False))
+        reading.replace(at, with_results(reading.value(at), results, texts, whole=False))
 
 
 def _level(costs: Sequence[int], room: int) -> int:

@@ -10,9 +10,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 _NEVER = (
     "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
-    " .visually-hidden, .navheader, .navfooter, form label, form legend, form textarea"
+    " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
+    " form label, form legend, form textarea"
 )
-_CONTENTS = "[role=doc-toc], .toc, #toc"
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
@@ -31,8 +31,6 @@ _OF_TEXT = frozenset({"noscript", "dialog", "alertdialog", "label", "legend", "t
 _SHORTEST_NOTE = 12
 _LONGEST_NOTE = 60
 """Characters of a part's text."""
-_SHORT_PAGE = 200
-"""Characters. A page with less text keeps its table of contents, which is its text."""
 _LONGEST_BANNER = 600
 """Maximum characters of a banner that is recognized only by its button."""
 
@@ -55,7 +53,6 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     notes += _remove_banners(tree)
     notes += _remove_controls(tree, {node.mem_id for node in controls})
     notes += _remove_hidden(tree, {name for node in controls for name in _targets(node)})
-    _remove_contents(tree)
     return [note for note in notes if note]
 
 
@@ -84,22 +81,11 @@ def _remove_hidden(tree: LexborHTMLParser, shown: set[str]) -> Iterator[str]:
             node.decompose()
 
 
-def _remove_contents(tree: LexborHTMLParser) -> None:
-    contents = _inner_first(tree, _CONTENTS)
-    if tree.body and _length(tree.body) - sum(map(_length, contents)) > _SHORT_PAGE:
-        for node in contents:
-            node.decompose()
-
-
 def _note(kind: str, node: LexborNode) -> str:
     """Empty for a part with little text, such as a button."""
     text = " ".join(node.text(separator=" ").split())
     shown = text if len(text) <= _LONGEST_NOTE else f"{text[:_LONGEST_NOTE]}…"
     return f"{kind}: {shown}" if len(text) >= _SHORTEST_NOTE else ""
-
-
-def _length(node: LexborNode) -> int:
-    return len("".join(node.text().split()))
 
 
 def _inner_first(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:

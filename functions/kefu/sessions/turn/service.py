@@ -58,6 +58,8 @@ class IncomingMessage(NamedTuple):
     owner: str = ""
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     config_id: str | None = None
+    site: str | None = None
+    """The site of the visitor's page; None if it is not known: see `Configs.chosen`."""
     client_message_id: str | None = None
     replaces: bool = False
     """Whether the message with this id gets a new answer."""
@@ -144,12 +146,14 @@ class SessionService:
 
     async def owned(self, session: str, token: str, owner: str = "") -> Session:
         """The session with this id and token. Raises SessionNotFound if it or the token is bad."""
-        found = await before_model(
-            self.deps.store.session(await self.owned_id(session, token, owner))
-        )
+        found = await self.found(await self.owned_id(session, token, owner))
         if found is None:
             raise _not_found()
         return found
+
+    async def found(self, id: SessionId) -> Session | None:
+        """The session; None if it does not exist any more."""
+        return await before_model(self.deps.store.session(id))
 
     async def find(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """The session of a message, and whether it is new and not saved yet (P3, P4).
@@ -158,7 +162,14 @@ class SessionService:
         """
         if incoming.session_id is None:
             return await self._session_of_first(incoming)
-        return await self.owned(incoming.session_id, incoming.token, incoming.owner), False
+        session = await self.owned(incoming.session_id, incoming.token, incoming.owner)
+        self.check_site(session, incoming.site)
+        return session, False
+
+    def check_site(self, session: Session, site: str | None) -> None:
+        """Raises SessionNotFound for a chat of another site."""
+        if not self.deps.configs.serves(session.config_id, site):
+            raise _not_found()
 
     async def token(self, session: SessionId, owner: str = "") -> str:
         """A new token for the session."""
@@ -247,7 +258,7 @@ class SessionService:
 
     async def _session_of_first(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """A new session; for a retry of a chat's first message, the session of that chat."""
-        config = self.deps.configs.chosen(incoming.config_id)
+        config = self.deps.configs.chosen(incoming.config_id, incoming.site)
         now = self.deps.clock.now()
         id = session_id(self._entropy(ID_BYTES))
         if incoming.client_message_id is not None:
@@ -256,7 +267,8 @@ class SessionService:
                 incoming.client_message_id, incoming.address, incoming.owner
             )
             existing = await before_model(self.deps.store.session(derived))
-            if existing and now - existing.created_at <= RETRIES_FOR:
+            is_same_site = existing and self.deps.configs.serves(existing.config_id, config.site)
+            if existing and is_same_site and now - existing.created_at <= RETRIES_FOR:
                 return existing, False
             # An older session with this id is not continued: the message gets a random id.
             id = id if existing else derived

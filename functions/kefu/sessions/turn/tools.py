@@ -41,10 +41,8 @@ async def asked_call(store: SessionStore, session: Session, click: Click, now: f
     """The call that waits for the click. Raises ApprovalGone if it does not wait any more.
 
     A click that is repeated finds its call as long as the first click was in time. A click that was
-    lost before its call was sent does not count once the visitor has written another message.
+    lost before its call was sent does not count: not after another message, and not too late.
     """
-    if session.attendance.state == "person":
-        raise ApprovalGone("A person answers this chat now, so nothing was changed.")
     page = await store.messages(session.id, limit=SEARCHED_MESSAGES, now=now)
     turn = asking_turn(click.id)
     asked = next((stored_uses(one.steps) for one in page if one.id == turn), [])
@@ -53,15 +51,18 @@ async def asked_call(store: SessionStore, session: Session, click: Click, now: f
         raise ApprovalGone("This question is not open any more. Please ask again.")
     questions = [one for one in page if one.role == "user" and one.id > turn]
     first = next((one for one in questions if one.client_message_id == click.id), None)
-    counts = first if first and _may_be_sent(first) else None
+    counts = first if first and may_be_sent(first) else None
+    if session.attendance.state == "person" and not (first and first.status == "ok"):
+        said = "Please ask whether this was done." if counts else "Nothing was changed."
+        raise ApprovalGone(f"A person answers this chat now. {said}")
     if any(one is not first and (not counts or one.id < counts.id) for one in questions):
         raise ApprovalGone("You wrote another message since, so nothing was changed.")
-    if use.expires < (first.created_at if first else now):
+    if use.expires < (counts.created_at if counts else now):
         raise ApprovalGone("This question has expired. Please ask again.")
     return use
 
 
-def _may_be_sent(click: StoredMessage) -> bool:
+def may_be_sent(click: StoredMessage) -> bool:
     """Whether the call of this click was sent, or a request is at work that may send it."""
     uses = stored_uses(click.steps)
     return click.status in ("ok", "pending") or any(one.state != "asked" for one in uses)
@@ -86,7 +87,7 @@ def with_outcomes(page: Sequence[StoredMessage]) -> list[StoredMessage]:
 def _outcome(click: StoredMessage) -> StoredMessage:
     card, uses = click.content[len(YES) :], list[Use]()
     text = declined(card)
-    if click.content.startswith(YES) and _may_be_sent(click):
+    if click.content.startswith(YES) and may_be_sent(click):
         uses = [
             one._replace(state="unsure", result=NOT_KNOWN) if one.state == "sending" else one
             for one in stored_uses(click.steps)

@@ -19,6 +19,9 @@ from kefu.stores.guarded.circuit import PATIENCE_SECONDS, Circuit, started
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SESSIONS_TIMEOUT = 1.0
+"""Seconds of a call that a chat waits for."""
+
 LONGEST_QUERY = 8.0
 """Seconds for a list of the operator's panel. Less than `PATIENCE_SECONDS`, after which the store
 has failed."""
@@ -55,7 +58,7 @@ class GuardedSessions:
         self,
         store: Sessions,
         *,
-        timeout: float = 1.0,
+        timeout: float = SESSIONS_TIMEOUT,
         first_answer: float = 3.0,
         on_degraded: Callable[[str], None],
         pause: float = 3.0,

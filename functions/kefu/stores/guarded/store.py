@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.chat.limits import LimitStore
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from kefu.sessions.store.ports import Sessions
     from kefu.stores.guarded.circuit import Circuit
     from kefu.stores.guarded.leases import LeasedLimits
+
+
+class Servers(Protocol):
+    """See `kefu.web.running.OtherServers`."""
+
+    def tell(self, what: str, name: str) -> None: ...
+
+    def listen(self, on_told: Callable[[str, str], None]) -> None: ...
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -37,6 +45,12 @@ class GuardedStore(NamedTuple):
     """The same as `limits`; None if they are not leased."""
     circuits: Sequence[Circuit] = ()
     """The circuits of the guards, which `aclose` closes before the store."""
+
+    @property
+    def servers(self) -> Servers | None:
+        """The other servers on the same store; None for a store without a way to tell them."""
+        found: Servers | None = getattr(self.store, "servers", None)
+        return found
 
     def warm(self) -> None:
         """Start connecting to the store, if necessary."""

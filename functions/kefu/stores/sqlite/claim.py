@@ -16,19 +16,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from kefu.stores.sqlite.connection import writing
-
-LONGEST_TURN = 3600.0
-"""Seconds. Turns of chats without a message for this long are not searched: their leases end by
-themselves."""
-
-_FREE_TURNS = (
-    "UPDATE turns SET lease = ?1 WHERE status = 'pending' AND lease > ?1"
-    " AND session IN (SELECT id FROM sessions WHERE updated > ?2)"
-)
-_FREE_SESSIONS = (
-    "UPDATE sessions SET lease = ?1 WHERE status = 'pending' AND lease > ?1 AND updated > ?2"
-)
+from kefu.stores.sql.database import free_turns
 
 
 class Claim:
@@ -64,13 +52,6 @@ class Claim:
         except BlockingIOError:
             pass
         else:
-            self._free(db)
-        # Another server holds the lock alone for as long as `_free` takes.
+            free_turns(db, self._clock())
+        # Another server holds the lock alone for as long as `free_turns` takes.
         fcntl.flock(self._lock, fcntl.LOCK_SH)
-
-    def _free(self, db: sqlite3.Connection) -> None:
-        now = self._clock()
-        # If the lock was wrong, `renew` still works.
-        with writing(db):
-            for sql in (_FREE_TURNS, _FREE_SESSIONS):
-                db.execute(sql, (now, now - LONGEST_TURN))

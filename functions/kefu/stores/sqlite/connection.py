@@ -6,7 +6,6 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 from kefu.stores.sqlite.migrations import PAGE_SIZE
@@ -42,18 +41,6 @@ def create_file(path: Path) -> None:
 def set_up(db: sqlite3.Connection) -> None:
     for pragma in _SET_UP:
         db.execute(pragma).fetchall()
-
-
-@contextlib.contextmanager
-def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """Run a transaction that takes the write lock before its first read."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        db.rollback()
-        raise
 
 
 def size_in_use(db: sqlite3.Connection) -> int:

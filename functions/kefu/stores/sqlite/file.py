@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
+from kefu.stores.sql.database import writing
 from kefu.stores.sqlite.claim import Claim
 from kefu.stores.sqlite.connection import (
     LONGEST_LOG,
@@ -36,7 +37,6 @@ from kefu.stores.sqlite.connection import (
     size_in_use,
     use_wal,
     wait_for_locks,
-    writing,
 )
 from kefu.stores.sqlite.migrations import migrate
 from kefu.stores.sqlite.reader import Reader

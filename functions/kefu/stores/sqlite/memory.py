@@ -9,10 +9,11 @@ from functools import partial
 from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
-from kefu.stores.sqlite.connection import set_up, size_in_use, writing
+from kefu.stores.sql.database import writing
+from kefu.stores.sql.rows import purge_part
+from kefu.stores.sqlite.connection import set_up, size_in_use
 from kefu.stores.sqlite.file import TIDY_AFTER, SqliteFile
 from kefu.stores.sqlite.migrations import PAGE_SIZE, migrate
-from kefu.stores.sqlite.rows import purge_part
 
 T = TypeVar("T")
 

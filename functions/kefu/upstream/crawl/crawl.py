@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from heapq import heappop, heappush
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
+from kefu.knowledge.extract.html import may_be_indexed
 from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
-from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
-from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
+from kefu.upstream.crawl.judging import check_text, end_of, is_passing, noted
+from kefu.upstream.crawl.robots import Robots, Sitemap, read_robots, read_sitemaps
+from kefu.upstream.crawl.scope import Scope
 from kefu.upstream.reader import PageReader
 
 MAX_PAGES = 2000
-"""Maximum pages of a site."""
+"""Maximum pages of a site that a run reads, unless its owner names another number."""
 
 MAX_CRAWL_SECONDS = 1800.0
-"""Maximum seconds for a whole site."""
+"""Maximum seconds for each `MAX_PAGES` pages."""
 
 PAUSE_SECONDS = 1.0
 """Seconds between two requests to a host, unless robots.txt asks for more."""
 
 LONGEST_PAUSE = 30.0
 """Seconds. A robots.txt that asks for more is obeyed by reading nothing."""
+
+_CUT = "cut"
+"""Notes that a run of the site had to leave pages for the next run."""
+_LEFT = "left"
+"""Notes the number of runs that left a page."""
+MAX_CUTS = 1000
+"""Runs that are counted."""
 
 
 class Crawler:
@@ -38,9 +47,11 @@ class Crawler:
         agent: str,
         known: Mapping[str, State],
         note: Callable[[PageOutcome], None],
+        max_pages: int = MAX_PAGES,
     ) -> None:
         """`known`: the last run's notes about the pages. `note` is called after each page."""
-        self._start = rooted(start)
+        self._scope = Scope(start)
+        self._max_pages = max_pages
         self._fetcher = fetcher
         self._agent = agent
         self._known = known
@@ -49,7 +60,9 @@ class Crawler:
         self._robots: Robots | None = None
         self._first: Fetched | None = None
         """The start page, which is read before the others."""
-        self._queue = deque[str]()
+        self._queue: list[tuple[int, int, str]] = []
+        """A heap of addresses, each with its rank and its number."""
+        self._was_cut = any(_CUT in state for state in known.values())
         self._queued = set[str]()
         self._outcomes = dict[str, PageOutcome]()
         self._is_partial = False
@@ -62,62 +75,89 @@ class Crawler:
 
     async def _run(self) -> list[PageOutcome]:
         loop = asyncio.get_running_loop()
-        until = loop.time() + MAX_CRAWL_SECONDS
+        until = loop.time() + MAX_CRAWL_SECONDS * max(1, self._max_pages / MAX_PAGES)
         try:
             await self._open()
         except Refused as error:
-            self._add(self._missed(self._start, error))
+            self._add(self._missed(self._scope.start, error))
             return list(self._outcomes.values())
-        while self._has_more() and len(self._outcomes) < MAX_PAGES and loop.time() < until:
-            url = self._queue.popleft()
-            self._add(await self._visit(url))
+        read = 0
+        while self._has_more() and read < self._max_pages and loop.time() < until:
+            read += 1
+            self._add(await self._visit(heappop(self._queue)[2]))
             if self._queue:
                 await self._pause()
-        if is_late := loop.time() >= until:
-            self._enqueue_known()
-        for url in self._queue:
-            limit = "no time was left" if is_late else f"more than {MAX_PAGES} pages"
-            kept = is_late and url in self._known
-            self._add(
-                PageOutcome(url, "kept" if kept else "skipped", limit, state=self._noted(url))
-            )
+        is_late = loop.time() >= until
+        self._leave("no time was left" if is_late else f"more than {self._max_pages} pages")
         return list(self._outcomes.values())
+
+    def _leave(self, reason: str) -> None:
+        """Leave the rest for the next run. The last text of known pages is used until then."""
+        if self._queue:
+            self._enqueue_known()
+            start = self._outcomes.get(self._scope.start)
+            if start and start.state:
+                self._outcomes[start.url] = start._replace(state={**start.state, _CUT: 1})
+        for _, _, url in sorted(self._queue):
+            if url in self._known:
+                self._add(PageOutcome(url, "unchanged", state=self._left(url)))
+            else:
+                self._add(PageOutcome(url, "skipped", reason))
+
+    def _left(self, url: str) -> State:
+        runs = 1 + int(self._known[url].get(_LEFT, 0))
+        return {**self._noted(url), _LEFT: min(runs, MAX_CUTS - 1)}
 
     async def one(self) -> PageOutcome:
         """Read only the start page."""
         with closing(self._reader):
             try:
-                return self._read(await self._get(self._start))
+                return self._read(await self._get(self._scope.start))
             except Refused as error:
-                return self._missed(self._start, error)
+                return self._missed(self._scope.start, error)
 
     async def _open(self) -> None:
         """Read the rules of the host, the start page and the sitemaps. Raises Refused.
 
         The start may redirect to another host: `example.com` often leads to `www.example.com`.
         """
-        checked(self._start)
-        self._robots = await read_robots(self._start, self._agent, self._get, self._reader)
-        if reason := self._robots.refusal(self._start):
+        asked = self._scope.start
+        checked(asked)
+        self._robots = await read_robots(asked, self._agent, self._get, self._reader)
+        if reason := self._robots.refusal(asked):
             raise Refused(reason, "skipped")
-        self._first = await self._get(self._start)
-        if urlsplit(self._first.url).netloc != urlsplit(self._start).netloc:
+        self._first = await self._get(asked)
+        if urlsplit(self._first.url).netloc != urlsplit(asked).netloc:
             self._robots = await read_robots(self._first.url, self._agent, self._get, self._reader)
         if self._robots.delay > LONGEST_PAUSE:
             raise Refused("robots.txt asks for too long pauses", "skipped")
-        self._start = self._first.url
-        self._enqueue(self._start)
+        self._scope = Scope(self._first.url)
+        self._enqueue(self._scope.start)
         get = self._get
-        found, failed = await read_sitemaps(self._start, self._robots, get, self._reader)
+        found, failed = await read_sitemaps(self._scope, self._robots, get, self._reader)
         for outcome in failed:
             self._is_partial = True
             self._add(outcome)
-        for url in found:
+        for sitemap in found:
+            self._use(sitemap)
+        if self._was_cut:
+            for url in self._known:
+                self._follow(url)
+            self._enqueue_known()
+
+    def _use(self, sitemap: Sitemap) -> None:
+        """Enqueue the pages of a sitemap, and report those that are not used."""
+        other = [url for url in sitemap.urls if not self._scope.has(self._scope.address(url))]
+        for url in sitemap.urls:
             self._enqueue(url)
+        if other:
+            used = f"{len(sitemap.urls) - len(other)} of its {len(sitemap.urls)} addresses are used"
+            reason = f"{used}: others, such as {other[0]}, are no pages below {self._scope.start}"
+            self._add(PageOutcome(sitemap.address, "skipped", reason))
 
     def _has_more(self) -> bool:
         """Read last: pages that may be linked from a page that failed."""
-        if not self._queue and self._is_partial:
+        if self._is_partial and not self._queue:
             self._enqueue_known()
         return bool(self._queue)
 
@@ -128,7 +168,7 @@ class Crawler:
     async def _get(self, url: str) -> Fetched:
         try:
             # Rules and sitemaps are needed even without a change.
-            known = self._known if url == self._start else {}
+            known = self._known if url == self._scope.start else {}
             found = await self._fetcher.get(url, known, lambda _: "")
         except Refused as error:
             self._is_partial |= is_passing(error)
@@ -141,34 +181,32 @@ class Crawler:
             await asyncio.sleep(max(PAUSE_SECONDS, self._robots.delay if self._robots else 0))
 
     def _enqueue(self, url: str) -> None:
-        url = rooted(url.partition("#")[0])
-        if url not in self._queued and self._in_scope(url):
-            self._queued.add(url)
-            self._queue.append(url)
+        url = self._scope.address(url)
+        if url in self._queued or not self._scope.has(url):
+            return
+        self._queued.add(url)
+        heappush(self._queue, (self._rank(url), len(self._queued), url))
 
-    def _in_scope(self, url: str) -> bool:
-        try:
-            start, parts = urlsplit(self._start), urlsplit(url)
-        except ValueError:
-            return False
-        folder = start.path.rpartition("/")[0] + "/"
-        return (
-            (parts.scheme, parts.netloc) == (start.scheme, start.netloc)
-            and (parts.path or "/").startswith(folder)
-            and not parts.path.lower().endswith(NO_PAGES)
-        )
+    def _rank(self, url: str) -> int:
+        """Lower comes first: new pages, if the last run had to leave some, and then those that most
+        runs have left.
+        """
+        if url == self._scope.start or not self._was_cut:
+            return -MAX_CUTS
+        return -int(self._known.get(url, {_LEFT: MAX_CUTS}).get(_LEFT, 0))
 
     def _may(self, url: str) -> str:
-        if not self._in_scope(url):
+        if not self._scope.has(self._scope.address(url)):
             return "leads to another site or folder"
         return self._robots.refusal(url) if self._robots else ""
 
     async def _visit(self, url: str) -> PageOutcome:
         try:
-            if url == self._start and self._first:
+            if url == self._scope.start and self._first:
                 found, self._first = self._first, None
             else:
                 found = await self._fetcher.get(url, self._known, self._may)
+            found = found._replace(url=self._scope.address(found.url))
             if found.url != url:
                 # The target may be in the queue as well. Whichever comes first is learnt.
                 if found.url in self._queued:
@@ -193,28 +231,29 @@ class Crawler:
             self._enqueue(link)
 
     def _noted(self, url: str) -> dict[str, str | int]:
-        return {name: value for name, value in self._known.get(url, {}).items() if name != "gone"}
+        notes = self._known.get(url, {}).items()
+        return {name: value for name, value in notes if name not in {"gone", _CUT, _LEFT}}
 
     def _read(self, found: Fetched) -> PageOutcome:
         """Read one page. Raises Refused."""
-        end = ENDS.get(found.type)
-        if end is None:
-            raise Refused(f"{found.type} is not read", "skipped")
+        end = end_of(found)
         try:
             read, remark = self._reader.page(found.body, end, found.url, charset=found.charset)
         except Unreadable as error:
             raise Refused(str(error)) from None
-        if not read.indexed:
+        if not (read.indexed and may_be_indexed(found.robots)):
             raise Refused("asks not to be indexed (noindex)", "skipped")
-        for link in read.links:
+        for link in (*read.links, read.refresh):
             self._enqueue(link)
-        canonical = read.canonical.partition("#")[0]
-        if canonical and canonical != found.url and self._in_scope(canonical):
+        if read.refresh and (target := self._scope.address(read.refresh)) != found.url:
+            return PageOutcome(found.url, "skipped", f"leads to {target}")
+        canonical = self._scope.address(read.canonical) if read.canonical else found.url
+        if canonical != found.url and self._scope.has(canonical):
             self._enqueue(canonical)
             return PageOutcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
             check_text(read)
-        page, state = read.page, noted(read.page, found, read.links)
+        page, state = read.page, noted(read, found)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
         return PageOutcome(page.url, "unchanged" if same else "learnt", remark, page, state)
 
@@ -223,7 +262,7 @@ class Crawler:
         known = self._known.get(url)
         if known is None or error.kind == "skipped":
             return PageOutcome(url, error.kind, str(error))
-        gone = int(known.get("gone", 0)) + (error.status in {404, 410})
+        gone = int(known.get("gone", 0)) + (error.status in {403, 404, 410})
         if gone > 1:
             return PageOutcome(url, "failed", f"{error}, for the second time: forgotten")
         self._follow(url)

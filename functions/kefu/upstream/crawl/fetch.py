@@ -11,8 +11,10 @@ import ipaddress
 import re
 import socket
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -23,6 +25,31 @@ from kefu.upstream.public_web import Address, is_public, may_have_pages
 
 MAX_PAGE_BYTES = 5 << 20
 """Bytes of a page."""
+
+MAX_FILE_BYTES = 50 << 20
+"""Bytes of a file that is no page: a sitemap (sitemaps.org), a feed of products, a PDF."""
+
+FILE_TYPES = frozenset(
+    {
+        "application/gzip",
+        "application/json",
+        "application/jsonl",
+        "application/pdf",
+        "application/x-gzip",
+        "application/x-ndjson",
+        "application/xml",
+        "text/csv",
+        "text/xml",
+    }
+)
+
+RETRIES = 2
+"""Requests after a server that asks to wait."""
+
+RETRY_SECONDS = 5.0
+"""Seconds to wait if the server does not say how long."""
+
+LONGEST_RETRY = 60.0
 
 TIMEOUT_SECONDS = 20.0
 """Seconds for a whole page."""
@@ -36,11 +63,17 @@ class Refused(Exception):
     """The page was not read. The message is shown in the report."""
 
     def __init__(
-        self, reason: str, kind: Literal["skipped", "failed"] = "failed", status: int = 0
+        self,
+        reason: str,
+        kind: Literal["skipped", "failed"] = "failed",
+        status: int = 0,
+        retry_after: float = 0.0,
     ) -> None:
+        """`retry_after`: the seconds after which another request may succeed; 0: none does."""
         super().__init__(reason)
         self.kind = kind
         self.status = status
+        self.retry_after = retry_after
 
 
 class Fetched(NamedTuple):
@@ -55,6 +88,8 @@ class Fetched(NamedTuple):
     unchanged: bool
     etag: str
     modified: str
+    robots: str = ""
+    """The directives of X-Robots-Tag that apply to Kefu."""
 
 
 def checked(url: str) -> httpx.URL:
@@ -114,11 +149,21 @@ class Fetcher:
             seen.add(url)
             if reason := may(url):
                 raise Refused(reason, "skipped")
-            result = await self._one(url, known.get(url, {}))
+            result = await self._patiently(url, known.get(url, {}))
             if isinstance(result, Fetched):
                 return result
             url = result
         raise Refused(f"more than {MAX_REDIRECTS} redirects")
+
+    async def _patiently(self, url: str, known: State) -> Fetched | str:
+        for _ in range(RETRIES):
+            try:
+                return await self._one(url, known)
+            except Refused as error:
+                if not error.retry_after:
+                    raise
+                await asyncio.sleep(min(error.retry_after, LONGEST_RETRY))
+        return await self._one(url, known)
 
     async def _one(self, url: str, known: State) -> Fetched | str:
         try:
@@ -151,29 +196,53 @@ class Fetcher:
             if status == 304:
                 return Fetched(url, "", "", b"", unchanged=True, etag=etag, modified=modified)
             if status != 200:
-                raise _refusal(status, response.reason_phrase)
-            body = await self._body(response)
+                raise self._refusal(response)
             type, charset = _type(response.headers.get("content-type", ""))
-            return Fetched(url, type, charset, body, unchanged=False, etag=etag, modified=modified)
+            most = MAX_FILE_BYTES if type in FILE_TYPES else MAX_PAGE_BYTES
+            body = await self._body(response, most)
+            robots = _robots(response.headers.get_list("x-robots-tag"))
+            return Fetched(
+                url,
+                type,
+                charset,
+                body,
+                unchanged=False,
+                etag=etag,
+                modified=modified,
+                robots=robots,
+            )
 
-    async def _body(self, response: httpx.Response) -> bytes:
+    def _refusal(self, response: httpx.Response) -> Refused:
+        status, reason = response.status_code, response.reason_phrase
+        if status in {401, 407}:
+            return Refused(f"asks for a sign-in ({status} {reason})", "skipped", status)
+        if status == 403:
+            agent = self._client.headers["User-Agent"]
+            return Refused(f"refused (403): a firewall may block {agent}", "failed", status)
+        wait = _seconds(response.headers.get("retry-after", ""))
+        if status == 429:
+            wait = wait or RETRY_SECONDS
+        is_passing = status in {429, 503}
+        return Refused(f"{status} {reason}".strip(), "failed", status, wait if is_passing else 0)
+
+    async def _body(self, response: httpx.Response, most: int) -> bytes:
         """The body, unpacked. httpx would unpack a whole chunk before its size can be checked, once
         for each coding that the response names.
         """
         self.bodies += 1
-        too_large = Refused(f"larger than {MAX_PAGE_BYTES >> 20} MB", "skipped")
+        too_large = Refused(f"larger than {most >> 20} MB", "skipped")
         coding = response.headers.get("content-encoding", "").strip().lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             raise Refused(f"compressed as {coding}, which was not asked for")
         body = bytearray()
         async for part in response.aiter_raw():
             body += part
-            if len(body) > MAX_PAGE_BYTES:
+            if len(body) > most:
                 raise too_large
         if not body or coding in {"", "identity"}:
             return bytes(body)
-        unpacked = _unpacked(bytes(body), MAX_PAGE_BYTES + 1)
-        if len(unpacked) > MAX_PAGE_BYTES:
+        unpacked = _unpacked(bytes(body), most + 1)
+        if len(unpacked) > most:
             raise too_large
         return unpacked
 
@@ -229,7 +298,24 @@ def _target(url: str, location: str) -> str:
     return target
 
 
-def _refusal(status: int, phrase: str) -> Refused:
-    if status in {401, 403, 407}:
-        return Refused(f"asks for a sign-in ({status} {phrase})", "skipped", status)
-    return Refused(f"{status} {phrase}".strip(), "failed", status)
+def _seconds(retry_after: str) -> float:
+    """The seconds of a header Retry-After; 0 without a valid one."""
+    if retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        at = parsedate_to_datetime(retry_after)
+        return max(0.0, (at - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _robots(headers: Sequence[str]) -> str:
+    """The directives for all crawlers and for Kefu, without those for crawlers of other names."""
+    kept = list[str]()
+    for header in headers:
+        name, colon, directives = header.partition(":")
+        if not colon or "," in name:
+            kept.append(header)
+        elif name.strip().lower() == "kefu":
+            kept.append(directives)
+    return ", ".join(kept)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from kefu.knowledge.extract.html import Html
-from kefu.knowledge.learning import State
-from kefu.knowledge.pages import PageText
+from kefu.knowledge.learning import READER_VERSION, State
 from kefu.upstream.crawl.fetch import Fetched, Refused
 
 ENDS = {
@@ -23,20 +21,15 @@ ENDS = {
     "text/plain": ".txt",
 }
 """The end of a file's name for a media type that is read."""
-_NOT_TEXT = (
-    ".7z .avi .css .gif .gz .ico .jpeg .jpg .js .json .mov .mp3 .mp4 .png .svg .tar .webp .woff"
-    " .woff2 .xml .zip"
-)
-NO_PAGES = tuple(_NOT_TEXT.split())
 
 
-def rooted(url: str) -> str:
-    """The address with a path: `https://www.example.com` is the page `/`."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    return url if parts.path or not parts.netloc else parts._replace(path="/").geturl()
+def end_of(found: Fetched) -> str:
+    """The end of a file's name by which the file is read. Raises Refused for no text."""
+    end = ENDS.get(found.type)
+    if end is None:
+        raise Refused(f"{found.type} is not read", "skipped")
+    is_markdown = end == ".txt" and urlsplit(found.url).path.endswith((".md", ".mdx"))
+    return ".md" if is_markdown else end
 
 
 def check_text(read: Html) -> None:
@@ -54,11 +47,17 @@ def is_passing(error: Refused) -> bool:
     return error.kind == "failed" and not 400 <= error.status < 500
 
 
-def noted(page: PageText, found: Fetched, links: Sequence[str]) -> State:
+def noted(read: Html, found: Fetched) -> State:
     """Data for the next run, which follows the links of unchanged pages without reading these."""
+    page, links = read.page, read.links
     text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
     digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
     root = urljoin(found.url, "/")
     here = "\n".join(link for link in links if link.startswith(root))
     notes = {"etag": found.etag, "links": here, "modified": found.modified}
-    return {"digest": digest, **{name: value for name, value in notes.items() if value}}
+    notes["notes"] = "\n".join(read.notes)
+    return {
+        "digest": digest,
+        "reader": READER_VERSION,
+        **{name: value for name, value in notes.items() if value},
+    }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.learning import PageOutcome
 from kefu.upstream.crawl.fetch import Fetched, Refused
+from kefu.upstream.crawl.scope import Scope
 from kefu.upstream.reader import PageReader
 
 MAX_SITEMAPS = 50
 """Sitemaps that are read at most."""
+
+LINKS = "/llms.txt"
+"""A list of the site's pages in Markdown: https://llmstxt.org."""
 
 Get = Callable[[str], Awaitable[Fetched]]
 """Reads an address. Raises Refused."""
@@ -50,23 +55,31 @@ async def read_robots(start: str, agent: str, get: Get, reader: PageReader) -> R
         raise Refused(f"robots.txt: {error}") from None
 
 
+class Sitemap(NamedTuple):
+    address: str
+    urls: Sequence[str]
+    """The pages that the sitemap lists, as absolute addresses."""
+
+
 async def read_sitemaps(
-    start: str, robots: Robots, get: Get, reader: PageReader
-) -> tuple[list[str], list[PageOutcome]]:
-    """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing
-    robots.txt is no error.
+    scope: Scope, robots: Robots, get: Get, reader: PageReader
+) -> tuple[list[Sitemap], list[PageOutcome]]:
+    """The sitemaps and the llms.txt of a site, and the sitemaps that cannot be read. Missing ones
+    are no error.
     """
-    waiting = list(robots.sitemaps) or [urljoin(start, "/sitemap.xml")]
-    seen, found, failed = set[str](), dict[str, None](), list[PageOutcome]()
+    waiting = list(robots.sitemaps) or [urljoin(scope.start, "/sitemap.xml")]
+    waiting.append(urljoin(scope.start, LINKS))
+    seen, found, failed = set[str](), list[Sitemap](), list[PageOutcome]()
     while waiting and len(seen) < MAX_SITEMAPS:
-        address = waiting.pop(0)
+        address = scope.address(waiting.pop(0))
         if address in seen:
             continue
         seen.add(address)
         try:
             is_index, addresses = reader.sitemap((await get(address)).body)
         except Refused as error:
-            if error.status not in {404, 410}:
+            is_optional = address.endswith(LINKS) and 400 <= error.status < 500
+            if error.status not in {404, 410} and not is_optional:
                 failed.append(PageOutcome(address, "failed", str(error)))
             continue
         except Unreadable as error:
@@ -75,5 +88,12 @@ async def read_sitemaps(
         if is_index:
             waiting += addresses
         else:
-            found |= dict.fromkeys(addresses)
-    return list(found), failed
+            found.append(Sitemap(address, [_joined(address, one) for one in addresses]))
+    return found, failed
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:  # such as an IPv6 address that is cut off
+        return link

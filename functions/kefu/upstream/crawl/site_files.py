@@ -13,10 +13,12 @@ from protego import Protego
 LARGEST_ROBOTS = 500 << 10
 """Bytes that are read of a robots.txt: RFC 9309, section 2.5."""
 
-LARGEST_SITEMAP = 20 << 20
-"""Unpacked bytes that are read of a sitemap."""
+LARGEST_SITEMAP = 50 << 20
+"""Unpacked bytes that are read of a sitemap: the most that sitemaps.org allows."""
 
 _LOCATION = re.compile(r"<loc>\s{0,99}(?:<!\[CDATA\[)?\s{0,99}([^<>\s\]]{1,2048})")
+
+_LISTED = re.compile(r"^(https?://\S{1,2048})\s*$|\]\(\s{0,9}([^()\s]{1,2048})", re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
@@ -35,9 +37,15 @@ def allows(data: bytes, agent: str, url: str) -> bool:
 
 
 def read_sitemap(data: bytes) -> tuple[bool, list[str]]:
-    """Whether the sitemap lists other sitemaps, and its addresses."""
+    """Whether the sitemap lists other sitemaps, and its addresses.
+
+    A sitemap may also be a text with an address on each line, or with links of Markdown, as
+    llms.txt has them.
+    """
     if data[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             data = file.read(LARGEST_SITEMAP)
     text = data.decode("utf-8", "replace")
+    if not text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return False, [one[0] or one[1] for one in _LISTED.findall(text)]
     return "<sitemapindex" in text, [html.unescape(one) for one in _LOCATION.findall(text)]

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 from fastapi import APIRouter, Depends, Request
 
-from kefu.auth.admin_tokens import AdminTokens
+from kefu.auth.admin_tokens import AdminTokens, limited, site_in
 from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
-from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
+from kefu.errors import (
+    NotFound,
+    RateLimited,
+    SessionNotFound,
+    StoreUnavailable,
+    Unauthorized,
+    UpstreamUnavailable,
+)
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.capacity import Room
 from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.model import SessionId
 from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import bearer_of
 from kefu.web.json_response import JsonRoute
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
 
 WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
+
+_OF_ONE_SITE = ("about", "answers", "sessions")
+"""The parts of the API for a sign-in to one of several sites."""
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
 
@@ -55,6 +66,16 @@ class PanelPages(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PanelSite:
+    """One of several sites. Prices are as in `PanelInfo`."""
+
+    name: str
+    origins: Sequence[str]
+    price_input: float | None = None
+    price_output: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PanelInfo:
     """Facts about the service that the panel shows. Prices are per million tokens."""
 
@@ -69,6 +90,19 @@ class PanelInfo:
     """Names of the presets of chats; empty if there is only the default."""
     price_input: float | None = None
     price_output: float | None = None
+    sites: Sequence[PanelSite] = ()
+    """The sites beside that of the service."""
+
+    def of_site(self, name: str) -> PanelInfo:
+        """The facts for a sign-in to one site."""
+        [site] = [one for one in self.sites if one.name == name]
+        return replace(
+            self,
+            presets=[name],
+            sites=[site],
+            price_input=site.price_input,
+            price_output=site.price_output,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +123,8 @@ class Panel:
     """None without a contact form."""
     pages: PanelPages | None = None
     """The learnt pages' state; None without pages."""
+    has_answers: bool = False
+    """Whether a site has pages, among which answers of people are found."""
     answers_changed: Callable[[], None] = lambda: None
     """Is called after an answer of a person was changed here."""
 
@@ -101,6 +137,27 @@ class Panel:
         admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
         if not admits(bearer_of(request), self.clock.now()):
             await self._failed(request)
+        if site := self.site_of(request):
+            await self._check_site(request, site)
+
+    def site_of(self, request: Request) -> str:
+        """The site to which the request's pass is limited; "" for the whole service."""
+        return self.tokens.site_of(bearer_of(request), self.clock.now())
+
+    async def _check_site(self, request: Request, site: str) -> None:
+        """Raises NotFound for data of other sites, and SessionNotFound for another site's chat."""
+        kind = request.scope["path"].removeprefix("/admin/api/").partition("/")[0]
+        sites = self.runtime.sites
+        if kind not in _OF_ONE_SITE or not sites or site not in sites.by_name:
+            raise NotFound("This sign-in is for one site, and shows its chats and answers alone.")
+        if name := request.path_params.get("session_id", ""):
+            await self.check_chat(name, site)
+
+    async def check_chat(self, name: str, site: str) -> None:
+        """Raises SessionNotFound for a chat of another site than `site`, which is not ""."""
+        session, sites = await self.stored_chats().session(SessionId(name)), self.runtime.sites
+        if not session or not sites or sites.configs.site_of(session.config_id) != site:
+            raise SessionNotFound("There is no such session.")
 
     def stored_chats(self) -> Sessions:
         """Raises NotFound on a server that stores no chats."""
@@ -114,7 +171,7 @@ class Panel:
 
     def answers(self) -> AnswerStore:
         """The store of people's answers. Raises NotFound where none would be found."""
-        if self.pages is None:
+        if not self.has_answers:
             raise NotFound("This server answers from no learnt pages: please run `kefu learn`.")
         return self.stored_chats()
 
@@ -140,7 +197,7 @@ class Panel:
                 await self._failed(request)
         elif not self.tokens.is_token(bearer):
             await self._failed(request)
-        return self.tokens.issue(self.nonce(), now)
+        return self.tokens.issue(limited(self.nonce(), site_in(nonce or "")), now)
 
     async def _first_use(self, nonce: str) -> bool:
         try:

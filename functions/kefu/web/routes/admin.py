@@ -81,8 +81,10 @@ def admin_routes(panel: Panel) -> APIRouter:
 
 def _add_lists(router: APIRouter, panel: Panel) -> None:
     @router.get("/about")
-    async def info() -> Json:
-        return {**asdict(panel.info), "store": await _room(panel)}
+    async def info(request: Request) -> Json:
+        site = panel.site_of(request)
+        info = panel.info.of_site(site) if site else panel.info
+        return {**asdict(info), "site": site, "store": await _room(panel)}
 
     @router.get("/keys")
     async def keys() -> Json:
@@ -106,7 +108,7 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
         cursor = query.get("cursor") or None
         try:
             newest = await panel.stored_chats().newest(
-                _filter(query), cursor, min(max(1, limit), _MAX_ROWS), now
+                _filter(query, panel.site_of(request)), cursor, min(max(1, limit), _MAX_ROWS), now
             )
         except ValueError:
             raise InvalidRequest("cursor: is not valid.", param="cursor") from None
@@ -179,7 +181,8 @@ async def _with_messages(
     return ChatExport(session, messages, calls)
 
 
-def _filter(query: Mapping[str, str]) -> SessionFilter:
+def _filter(query: Mapping[str, str], site: str) -> SessionFilter:
+    """`site`: the only one whose chats are shown; "" for all."""
     chosen: dict[str, Any] = {name: _choice(query, name, of) for name, of in _CHOICES.items()}
     error, unanswered = chosen.pop("has_error"), chosen.pop("unanswered")
     return SessionFilter(
@@ -187,7 +190,7 @@ def _filter(query: Mapping[str, str]) -> SessionFilter:
         until=_number(query, "until"),
         has_error=None if error is None else error == "true",
         unanswered=unanswered == "true",
-        config_id=query.get("preset", ""),
+        config_id=site or query.get("preset", ""),
         user=query.get("user", ""),
         text=query.get("text", "")[:_MAX_SEARCH_CHARS],
         **chosen,

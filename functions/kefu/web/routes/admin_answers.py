@@ -11,6 +11,7 @@ from kefu.errors import InvalidRequest, NotFound
 from kefu.knowledge.personal import Mark, personal_marks
 from kefu.sessions.people.answers import cited_as
 from kefu.sessions.store.answers import MAX_ANSWERS, WrittenAnswer
+from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
@@ -35,7 +36,8 @@ def answers_routes(panel: Panel) -> APIRouter:
     async def answers(request: Request) -> Json:
         query = request.query_params
         chat, cursor = query.get("session_id", ""), query.get("cursor", "")
-        stored = [one for one in await _stored(panel) if not chat or one.session_id == chat]
+        stored = await _stored(panel, request)
+        stored = [one for one in stored if not chat or one.session_id == chat]
         rest = [one for one in stored if _place(one) > cursor] if cursor else stored
         rows = rest[:MAX_ROWS]
         panel.audit(request, "read answers")
@@ -43,8 +45,9 @@ def answers_routes(panel: Panel) -> APIRouter:
         return {"answers": [_shown(one) for one in rows], "cursor": more, "count": len(stored)}
 
     @router.post("/marks")
-    async def marks(written: AnswerBody = body) -> Json:
+    async def marks(request: Request, written: AnswerBody = body) -> Json:
         """The parts of a draft that may name a person, before it is saved."""
+        await _site(panel, request, written)
         return {"marks": _as_json(await _marks(panel, written))}
 
     @router.post("")
@@ -62,10 +65,12 @@ def answers_routes(panel: Panel) -> APIRouter:
     @router.get("/{id}")
     async def answer(request: Request) -> Json:
         panel.audit(request, "read answers")
-        return _shown(await _one(panel, request.path_params["id"]))
+        return _shown(await _one(panel, request))
 
     @router.delete("/{id}", status_code=204)
     async def withdraw(request: Request) -> None:
+        if panel.site_of(request):
+            await _one(panel, request)
         await panel.answers().withdraw_answer(request.path_params["id"])
         panel.answers_changed()
         panel.audit(request, "withdraw answer")
@@ -73,12 +78,15 @@ def answers_routes(panel: Panel) -> APIRouter:
     return router
 
 
-async def _stored(panel: Panel) -> Sequence[WrittenAnswer]:
-    return await panel.answers().answers()
+async def _stored(panel: Panel, request: Request) -> Sequence[WrittenAnswer]:
+    """The answers of the site of the sign-in; all for a sign-in to the service."""
+    site = panel.site_of(request)
+    return [one for one in await panel.answers().answers() if not site or one.site == site]
 
 
-async def _one(panel: Panel, id: str) -> WrittenAnswer:
-    found = next((one for one in await _stored(panel) if one.id == id), None)
+async def _one(panel: Panel, request: Request) -> WrittenAnswer:
+    id = request.path_params["id"]
+    found = next((one for one in await _stored(panel, request) if one.id == id), None)
     if found is None:
         raise NotFound("There is no such answer.")
     return found
@@ -97,8 +105,12 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
             " reviewed.",
             param="reviewed",
         )
-    stored, hide, now = await _stored(panel), panel.runtime.log.secrets.hide, panel.clock.now()
+    stored, hide = await panel.answers().answers(), panel.runtime.log.secrets.hide
+    now = round(panel.clock.now(), 3)  # as exported files have it
     before = next((one for one in stored if one.id == id), None)
+    site = await _site(panel, request, written)
+    if before and panel.site_of(request) not in ("", before.site):
+        raise NotFound("There is no such answer.")
     if before is None and len(stored) >= MAX_ANSWERS:
         raise InvalidRequest(f"There are {MAX_ANSWERS} answers. Withdraw some.", param="question")
     answer = WrittenAnswer(
@@ -108,6 +120,7 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
         " ".join(hide(written.author).split()),
         written.page,
         before.session_id if before else written.session_id,
+        before.site if before else site,
         created_at=before.created_at if before else now,
         updated_at=now,
     )
@@ -115,6 +128,26 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
     panel.answers_changed()
     panel.audit(request, "edit answer" if before else "write answer", answer.session_id)
     return _shown(answer)
+
+
+async def _site(panel: Panel, request: Request, written: AnswerBody) -> str:
+    """The site of the sign-in, else of the chat from which an answer is made, else the named one.
+
+    Raises InvalidRequest for an unknown site, and SessionNotFound for a chat of another site.
+    """
+    if not (sites := panel.runtime.sites):
+        return ""
+    if own := panel.site_of(request):
+        if written.session_id:
+            await panel.check_chat(written.session_id, own)
+        return own
+    if written.session_id:
+        chat = await panel.stored_chats().session(SessionId(written.session_id))
+        if chat:
+            return sites.configs.site_of(chat.config_id)
+    if written.site and written.site not in sites.by_name:
+        raise InvalidRequest("site: there is no such site.", param="site")
+    return written.site
 
 
 async def _marks(panel: Panel, written: AnswerBody) -> dict[str, list[Mark]]:

@@ -45,15 +45,21 @@ def chat_stream(
         return await kept.answer(request, body)
 
     async def direct(request: Request, body: ChatRequest) -> ASGIApp:
-        configs = kept.sessions.deps.configs if kept else None
-        question, offer = questions.preset(body, configs), None
-        if toolbox := runtime.services.toolbox:
+        configs, services = kept.sessions.deps.configs if kept else None, runtime.services
+        toolbox, config, offer = services.toolbox, None, None
+        if sites := runtime.sites:
+            config = sites.configs.chosen(body.config_id, sites.of(request))
+            services = runtime.services_of(config.id)
+        elif configs and (toolbox or body.config_id is not None):
+            config = configs.chosen(body.config_id)
+        question = questions.preset(body, config)
+        if toolbox:
             user = await kept.visitor(request) if kept else None
-            names = configs.chosen(body.config_id).tools if configs else None
+            names = config.tools if config else None
             offer = offering(runtime, toolbox, names, user, language_of(request))
         conversation = Stateless(question, reads_bodies=False, offer=offer)
         answer = answer_of(request, body, runtime.gateway)
-        events = make_answer(answer, conversation, runtime.services)
+        events = make_answer(answer, conversation, services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     return chat

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from kefu.chat.answer import check_visitor
 from kefu.chat.state import Answer
 from kefu.sessions.store.contacts import FilledForm
+from kefu.sessions.store.model import Session
 from kefu.web.body import JsonBody
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
@@ -34,8 +35,8 @@ def contact_routes(runtime: ChatRuntime, deliveries: DeliveryRunner | None) -> A
     )
 
     @router.get("", summary="The way to a person: a form or a link")
-    async def contact() -> ShownForm:
-        return _shown(runtime, deliveries)
+    async def contact(request: Request) -> ShownForm:
+        return _shown(runtime, deliveries, runtime.site_of(request) or "")
 
     if deliveries:
         _add_submit(router, deliveries, runtime)
@@ -46,9 +47,11 @@ def session_contact_routes(kept: KeptChats, deliveries: DeliveryRunner | None) -
     """For visitors with a stored chat, which goes with the request."""
     router = session_router("/contact")
 
-    @router.get("", summary="The contact form", dependencies=[owned_session(kept)])
-    async def form() -> ShownForm:
-        return _shown(kept.runtime, deliveries)
+    owned = owned_session(kept)
+
+    @router.get("", summary="The contact form")
+    async def form(session: Session = owned) -> ShownForm:
+        return _shown(kept.runtime, deliveries, session.config_id)
 
     if deliveries:
         _add_submit(router, deliveries, kept.runtime, kept)
@@ -80,14 +83,16 @@ def _add_submit(
         await check_visitor(checked, runtime.services)
         if checked.verification_pass:
             record.answer_headers[PASS_HEADER] = checked.verification_pass
-        await runtime.admission.admit_contact(address, session.id if session else "")
+        site = session.config_id if session else runtime.site_of(request) or ""
+        admission = runtime.services_of(site).admission
+        await admission.admit_contact(address, session.id if session else "")
         await handoff.submit(session, filled)
         handoff.note_url(runtime.gateway.own_url(request))
         await deliveries.deliver()
 
 
-def _shown(runtime: ChatRuntime, deliveries: DeliveryRunner | None) -> ShownForm:
+def _shown(runtime: ChatRuntime, deliveries: DeliveryRunner | None, site: str) -> ShownForm:
     form = deliveries.handoff.form if deliveries else None
     fields = cast(list[FormField], list(form.fields) if form else [])
-    consent, link = form.consent if form else "", runtime.options.contact_link
+    consent, link = form.consent if form else "", runtime.contact_link_of(site)
     return {"fields": fields, "consent": consent, "link": link}

@@ -128,7 +128,7 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         page = await kept.sessions.page(session, before, limit)
         shown = kept.sessions.deps.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
-        links = kept.name_sources(shown) if sources else {}
+        links = kept.name_sources(session, shown) if sources else {}
         if steps:
             has_person = session.attendance.state == "person"
             add_steps(shown, page, kept.sessions.deps.clock.now(), has_person=has_person)
@@ -155,7 +155,8 @@ def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         ):
             messages[:0] = page
             await asyncio.sleep(0)  # a store may read without a pause
-        file_format, messages = FORMATS[name], kept.checked(messages) if name == "md" else messages
+        file_format = FORMATS[name]
+        messages = kept.checked(session, messages) if name == "md" else messages
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
         # In a thread: a long chat takes longer to write than other chats should wait.
         body = await asyncio.to_thread(lambda: file_format.write(session, messages).encode())

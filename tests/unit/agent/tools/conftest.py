@@ -7,6 +7,7 @@ import pytest
 
 from kefu.agent.tools import Workplace, tools_for
 from kefu.upstream.public_web import PublicWeb
+from tests.fakes.spoken import result_of
 
 NOW = 1_784_000_000.0
 
@@ -33,7 +34,7 @@ async def ask(folder: Path) -> AsyncIterator[Ask]:
     tools = {tool.name: tool for tool in tools_for(place)}
 
     async def call(name: str, text: str) -> str:
-        return await tools[name].call(text)
+        return await result_of(tools[name], text)
 
     yield call
     await place.processes.aclose()

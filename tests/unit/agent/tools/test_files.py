@@ -218,13 +218,16 @@ def test_no_descriptor_is_left_open(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"path": 3}', "path must be of the type string"),
-        ('{"path": "notes.txt", "first_line": true}', "first_line must be of the type integer"),
-        ('{"path": "notes.txt", "mode": "w"}', "no input called mode, only: path, first_line"),
+        ('{"path": 3}', "path must be of type string"),
+        ('{"path": "notes.txt", "first_line": true}', "first_line must be of type integer"),
+        (
+            '{"path": "notes.txt", "mode": "w"}',
+            'mode is not a parameter. There are: "path", ',
+        ),
         ("{}", "path is missing"),
         ("", "path is missing"),
-        ("{path: notes.txt}", "begins like JSON"),
-        ("{" * 100_000, "begins like JSON"),
+        ("{path: notes.txt}", "are not valid JSON"),
+        ("{" * 100_000, "are not valid JSON"),
     ],
 )
 async def test_an_invalid_input_is_reported_to_the_model(ask: Ask, text: str, says: str) -> None:
@@ -246,4 +249,5 @@ def test_a_tools_description_lists_its_parameters() -> None:
         "type": "object",
         "properties": {"path": {"type": "string"}, "first_line": {"type": "integer"}},
         "required": ["path"],
+        "additionalProperties": False,
     }

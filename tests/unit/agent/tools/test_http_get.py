@@ -7,6 +7,7 @@ import gzip
 import ipaddress
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from kefu.errors import ToolFailed
 from kefu.upstream import public_web
 from kefu.upstream.public_web import NotPublic, PublicWeb, is_public
 from tests.fakes.running import HttpServer
+from tests.fakes.spoken import result_of
 from tests.unit.agent.tools.conftest import NOW, Ask
 
 
@@ -78,7 +80,7 @@ def open_to(site: Site, folder: Path) -> Ask:
     tools = {tool.name: tool for tool in tools_for(place)}
 
     async def call(path: str, address: str) -> str:
-        return await tools["http_get"].call(address + path)
+        return await result_of(tools["http_get"], address + path)
 
     return call
 
@@ -117,7 +119,7 @@ async def test_no_name_leads_to_this_machine(site: Site, folder: Path, host: str
     port = site.address.rpartition(":")[2]
     name = host.strip("[]").removesuffix(".")
     place = Workplace(folder, lambda: NOW, PublicWeb().get, frozenset({f"{name}:{port}"}))
-    get = {tool.name: tool for tool in tools_for(place)}["http_get"].call
+    get = partial(result_of, {tool.name: tool for tool in tools_for(place)}["http_get"])
     # The HTTP client refuses the short notations, and some resolvers do not know `localhost.`.
     with pytest.raises(ToolFailed, match=r"is not a public address|could not be fetched"):
         await get(f"http://{host}:{port}/")
@@ -173,7 +175,7 @@ async def test_only_pages_of_allowed_hosts_are_asked_for(ask: Ask, url: str, say
 async def test_with_no_host_allowed_nothing_is_fetched(folder: Path) -> None:
     """T22: the tool is off until the user names a host."""
     place = Workplace(folder, lambda: NOW, PublicWeb().get)
-    get = {tool.name: tool for tool in tools_for(place)}["http_get"].call
+    get = partial(result_of, {tool.name: tool for tool in tools_for(place)}["http_get"])
     with pytest.raises(ToolFailed, match="--allow-host"):
         await get("https://example.com/")
 

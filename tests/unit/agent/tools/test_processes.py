@@ -14,12 +14,12 @@ import pytest
 
 from kefu.agent.events import Final, Observation
 from kefu.agent.tools import TOOLS, Tool, Workplace, tool_of
-from kefu.agent.tools.tool import MAX_RESULT_CHARS
+from kefu.agent.tools.processes import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 from kefu.upstream.public_web import PublicWeb
 from tests.fakes import endless
 from tests.fakes.processes import all_end, noted
-from tests.fakes.spoken import rig
+from tests.fakes.spoken import result_of, rig
 
 ENDLESS = [endless.spin, endless.hold_the_lock, endless.sleep, endless.start_another]
 ROOT = Path(__file__).parents[4]
@@ -81,9 +81,9 @@ def test_no_process_is_left_when_the_program_is_killed(
     """The chat is killed by SIGKILL while the tool runs. The tool's process then ends by itself."""
     program = (
         "import asyncio, pathlib, sys; from kefu.agent.tools import Workplace, tool_of;"
-        "from tests.fakes import endless;"
+        "from tests.fakes import endless; from tests.fakes.spoken import result_of;"
         "place = Workplace(pathlib.Path(sys.argv[2]), lambda: 0.0, None);"
-        "asyncio.run(tool_of(getattr(endless, sys.argv[1]), place).call('x'))"
+        "asyncio.run(result_of(tool_of(getattr(endless, sys.argv[1]), place), 'x'))"
     )
     command = [sys.executable, "-c", program, endless_tool.__name__, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT) as child:
@@ -94,8 +94,8 @@ def test_no_process_is_left_when_the_program_is_killed(
 
 async def test_no_process_is_left_when_the_tools_are_closed(place: Workplace) -> None:
     """Neither idle nor busy processes are left."""
-    told = await tool_of(endless.parent, place).call("x")
-    busy = asyncio.ensure_future(tool_of(endless.spin, place).call("x"))
+    told = await result_of(tool_of(endless.parent, place), "x")
+    busy = asyncio.ensure_future(result_of(tool_of(endless.spin, place), "x"))
     running = await asyncio.to_thread(noted, place.folder)
     await place.processes.aclose()
     with pytest.raises(ToolFailed, match="The tool's process was ended"):
@@ -107,15 +107,15 @@ async def test_one_process_serves_call_after_call(place: Workplace) -> None:
     """The first call starts the process. Later calls do not see the state of earlier ones."""
     assert not place.processes._all
     tool = tool_of(endless.parent, place)
-    told = [await tool.call("x") for _ in range(3)]
+    told = [await result_of(tool, "x") for _ in range(3)]
     assert len(set(told)) == 1
     assert told[0].endswith(" 1")
 
 
 async def test_calls_at_the_same_time_do_not_wait_for_each_other(place: Workplace) -> None:
-    waiting = asyncio.ensure_future(tool_of(endless.sleep, place).call("x"))
+    waiting = asyncio.ensure_future(result_of(tool_of(endless.sleep, place), "x"))
     await asyncio.to_thread(noted, place.folder)
-    assert await tool_of(TOOLS["calculate"], place).call("1+1") == "2"
+    assert await result_of(tool_of(TOOLS["calculate"], place), "1+1") == "2"
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
@@ -134,28 +134,28 @@ async def test_calls_at_the_same_time_do_not_wait_for_each_other(place: Workplac
 async def test_a_failing_tool_is_reported_and_affects_no_later_call(
     place: Workplace, tool: Callable[..., str], says: str
 ) -> None:
-    before = await tool_of(endless.parent, place).call("x")
+    before = await result_of(tool_of(endless.parent, place), "x")
     with pytest.raises(ToolFailed, match=says):
-        await tool_of(tool, place).call("x")
-    assert await tool_of(endless.parent, place).call("x") == before
+        await result_of(tool_of(tool, place), "x")
+    assert await result_of(tool_of(endless.parent, place), "x") == before
 
 
 async def test_a_process_that_was_ended_while_idle_is_replaced(place: Workplace) -> None:
     tool = tool_of(endless.parent, place)
-    before = await tool.call("x")
+    before = await result_of(tool, "x")
     os.kill(int(before.split()[0]), signal.SIGKILL)
     [process] = place.processes._all
     await process.wait()
-    assert await tool.call("x") != before
+    assert await result_of(tool, "x") != before
 
 
 async def test_a_long_result_comes_whole_and_a_longer_one_is_refused(place: Workplace) -> None:
     tool = tool_of(endless.repeat, place)
     for letter in ("é", "😀", "\\ud800"):
         call = f'{{"count": {MAX_RESULT_CHARS}, "letter": "{letter}"}}'
-        assert len(await tool.call(call)) == MAX_RESULT_CHARS
+        assert len(await result_of(tool, call)) == MAX_RESULT_CHARS
     with pytest.raises(ToolFailed, match="longer than 1000000 characters"):
-        await tool.call(f'{{"count": {MAX_RESULT_CHARS + 1}}}')
+        await result_of(tool, f'{{"count": {MAX_RESULT_CHARS + 1}}}')
 
 
 async def test_a_tool_has_no_standard_input_and_output(
@@ -163,8 +163,8 @@ async def test_a_tool_has_no_standard_input_and_output(
 ) -> None:
     """T21: the tool cannot change the terminal, the next call or its own result."""
     tool = tool_of(endless.chatter, place)
-    assert await tool.call("x") == "read ''"
-    assert await tool.call("x") == "read ''"
+    assert await result_of(tool, "x") == "read ''"
+    assert await result_of(tool, "x") == "read ''"
     shown = capfd.readouterr()
     assert (shown.out, shown.err) == ("", "")
 
@@ -175,7 +175,7 @@ async def test_t18_a_tools_process_inherits_no_secret(
     """A model could read /proc/self/environ if the working directory is /."""
     for name in ("LONGCAT_API_KEYS", "ADMIN_TOKEN", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "canary-4f1c")
-    told = await tool_of(endless.environment, place).call("x")
+    told = await result_of(tool_of(endless.environment, place), "x")
     assert "PATH=" in told
     assert "canary" not in told
 
@@ -186,7 +186,7 @@ async def test_t22_a_tools_process_imports_nothing_from_the_working_directory(
     for name in ("ast", "asyncio", "json", "kefu", "select"):
         (place.folder / f"{name}.py").write_text("open('imported', 'w')")
     monkeypatch.chdir(place.folder)
-    assert await tool_of(TOOLS["calculate"], place).call("1+1") == "2"
+    assert await result_of(tool_of(TOOLS["calculate"], place), "1+1") == "2"
     assert not (place.folder / "imported").exists()
 
 
@@ -219,8 +219,9 @@ async def test_an_async_function_runs_on_the_loop(place: Workplace) -> None:
     """It may be a local function, and may receive the workplace."""
 
     async def here(place: Workplace, folder: Path, text: str) -> str:
+        """Say where it runs."""
         return f"{text} {place.folder == folder} {os.getpid()}"
 
     tool: Tool = tool_of(here, place)
-    assert await tool.call("x") == f"x True {os.getpid()}"
+    assert await result_of(tool, "x") == f"x True {os.getpid()}"
     assert not place.processes._all

@@ -7,7 +7,10 @@ from random import Random
 from typing import Any
 
 from kefu.context import BYTES4, TrimState, trim_messages
-from tests.unit.context.wire.formats import FORMATS, conversation, problem
+from tests.unit.context.wire.formats import FORMATS, conversation, least_tokens, problem
+from tests.unit.context.wire.other_formats import OTHER_FORMATS
+
+ALL_FORMATS = {**FORMATS, **OTHER_FORMATS}
 
 STRATEGIES = (
     "fifo",
@@ -22,7 +25,7 @@ STRATEGIES = (
 
 def trimmed_wrongly(name: str, seed: int) -> str:
     """The error in the trimmed conversation of this number; empty if there is none."""
-    api, dice = FORMATS[name], Random(seed)
+    api, dice = ALL_FORMATS[name], Random(seed)
     whole = conversation(api.writer, dice)
     before = copy.deepcopy(whole)
     strategy = dice.choice(STRATEGIES)
@@ -38,10 +41,11 @@ def trimmed_wrongly(name: str, seed: int) -> str:
             trim_step=step,
             keep=(lambda m: id(m) in wanted) if keeps else None,
             state=state,
+            alternate=name == "bedrock",
         )
 
     room, step, keeps = dice.randrange(1, 400), dice.choice((0, 0.3)), dice.random() < 0.5
-    edits = strategy in ("agent", "summary", "agent_summary")
+    edits = strategy in ("agent", "summary", "agent_summary") or name == "bedrock"
     first = trim(whole, None)
     wrong = problem(api, first, whole, edits=edits)
     state = first.state
@@ -51,6 +55,8 @@ def trimmed_wrongly(name: str, seed: int) -> str:
     wrong = wrong or problem(api, second, whole, edits=edits)
     if whole != before:
         return "a message was changed"
+    if not wrong and sum(map(least_tokens, second)) > second.tokens:
+        return "texts that are not counted"
     if not wrong and second.over_budget != (second.tokens > second.limit):
         return "over_budget is not the truth"
     return f"{strategy}: {wrong}" if wrong else ""

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from kefu.context import BYTES4, Budget, Message, trim_messages
-from tests.unit.context.wire.formats import FORMATS
-from tests.unit.context.wire.fuzz import trimmed_wrongly
+from tests.unit.context.wire.fuzz import ALL_FORMATS, trimmed_wrongly
 
-HISTORIES = 800
+HISTORIES = 600
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_no_prompt_is_one_that_the_api_refuses(name: str) -> None:
+@pytest.mark.parametrize("name", ALL_FORMATS)
+def test_x22_no_prompt_is_one_that_the_api_refuses(name: str) -> None:
     """X19: for every format and strategy. `python -m benchmarks.validity` checks 50,000."""
     wrong = {seed: trimmed_wrongly(name, seed) for seed in range(HISTORIES)}
     assert {seed: reason for seed, reason in wrong.items() if reason} == {}
@@ -132,7 +131,7 @@ def test_what_is_sent_beside_the_messages_takes_its_room() -> None:
     ("given", "says"),
     [
         ([{"text": "hi"}], "kefu.context.Message"),
-        ([{"role": "bot", "content": "hi"}], "convert_to_openai_messages"),
+        ([{"role": "bot", "content": "hi"}], "Convert others into chat completions"),
         ([{"role": ["user"], "content": "hi"}], "kefu.context.Message"),
         (["hi"], "This is not a message that trim_messages reads: 'hi'"),
     ],
@@ -227,31 +226,21 @@ def test_user_messages_in_a_row_are_joined_where_that_is_asked_for() -> None:
     assert trim_messages(own, max_tokens=90, alternate=True) == [Message("user", "1\n\n2")]
 
 
-class LangChain:
-    """A message of LangChain, by its fields: it has a type and no role."""
-
-    def __init__(self, type: str, content: str) -> None:
-        self.type, self.content = type, content
-
-
-FOREIGN: dict[str, Any] = {
-    "LangChain": LangChain("human", "Hello"),
+UNKNOWN: dict[str, Any] = {
     "unknown item": {"type": "anything", "content": "Hello"},
-    "Bedrock, text": {"role": "user", "content": [{"text": "Hello"}]},
-    "Bedrock, call": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1"}}]},
-    "Bedrock, result": {"role": "user", "content": [{"toolResult": {"toolUseId": "1"}}]},
-    "Gemini": {"role": "user", "parts": [{"text": "Hello"}]},
-    "Ollama": {"role": "tool", "tool_name": "weather", "content": "rain"},
+    "unknown part": {"role": "user", "content": [{"words": "Hello"}]},
+    "a LangChain message to remove": {"type": "remove", "content": "", "id": "1"},
+    "a result of no call": {"role": "tool", "content": "rain"},
     "number": {"role": "user", "content": 5},
     "object": {"role": "user", "content": {"text": "Hello"}},
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
-def test_m3_m4_messages_of_unread_formats_are_refused(name: str) -> None:
-    """They were taken in silence, counted as nothing, or split from their results."""
-    whole = [FOREIGN[name], asks("And now?")]
-    with pytest.raises(TypeError, match=r"convert_to_openai_messages.*Bedrock's Converse"):
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_x22_messages_of_unread_formats_are_refused(name: str) -> None:
+    """Never in silence, counted as nothing, or split from their results."""
+    whole = [UNKNOWN[name], asks("And now?")]
+    with pytest.raises(TypeError, match=r"Bedrock's Converse.*Convert others"):
         trim_messages(whole, max_tokens=1000)
 
 
@@ -264,3 +253,69 @@ def test_m15_arguments_may_be_an_object() -> None:
         {"role": "tool", "tool_call_id": "1", "content": "yes"},
     ]
     assert list(trim_messages(whole, max_tokens=1000)) == whole
+
+
+def nested(depth: int) -> Any:
+    value: Any = "rain"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+RING: list[Any] = []
+RING.append(RING)
+
+
+@pytest.mark.parametrize(
+    "arguments", [nested(3000), RING, {1: {2}}, b"?", 5, None, float("nan")], ids=range(7)
+)
+def test_x25_no_arguments_crash(arguments: Any) -> None:
+    """In the format of a chat completion, of Anthropic and of Gemini."""
+    call = {"id": "1", "function": {"name": "weather", "arguments": arguments}}
+    use = {"type": "tool_use", "id": "1", "name": "weather", "input": arguments}
+    gemini = [{"functionCall": {"name": "weather", "args": arguments}}]
+    for made in (
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "assistant", "content": [use]},
+        {"role": "model", "parts": gemini},
+    ):
+        assert list(trim_messages([asks("Rain?"), made], max_tokens=9000)) == [asks("Rain?"), made]
+
+
+def test_x22_a_result_with_a_name_answers_a_call_with_an_id() -> None:
+    """Gemini and Ollama give calls ids, and programs answer by name."""
+    call = {"functionCall": {"id": "x", "name": "look", "args": {}}}
+    done = {"functionResponse": {"name": "look", "response": {"output": "ok"}}}
+    gemini = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [call, call]},
+        {"role": "user", "parts": [done, done]},
+        {"role": "user", "parts": [{"text": "and?"}]},
+    ]
+    assert list(trim_messages(gemini, max_tokens=900)) == gemini
+    ollama = [
+        asks("q"),
+        {"role": "assistant", "tool_calls": [{"function": {"name": "look", "arguments": {}}}]},
+        {"role": "tool", "tool_call_id": "x", "tool_name": "look", "content": "ok"},
+        asks("and?"),
+    ]
+    assert list(trim_messages(ollama, max_tokens=900)) == ollama
+
+
+def test_x22_a_new_summary_is_in_the_format_of_the_conversation() -> None:
+    texts = [f"question {at}" for at in range(40)]
+    bedrock = [{"role": "user", "content": [{"text": text}]} for text in texts]
+    gemini = [{"role": "user", "parts": [{"text": text}]} for text in texts]
+    prompts = [{"part_kind": "user-prompt", "content": text} for text in texts]
+    pydantic = [{"kind": "request", "parts": [prompt]} for prompt in prompts]
+    parts = [[{"type": "text", "text": text}] for text in texts]
+    interface = [{"role": "user", "parts": part} for part in parts]
+    for whole in (bedrock, gemini, pydantic, interface):
+        first = trim_messages(whole, max_tokens=60, reserve=0, counter=BYTES4, strategy="summary")
+        assert first.to_summarize
+        state = first.to_summarize.with_summary("They asked.", first.state)
+        sent = trim_messages(
+            whole, max_tokens=60, reserve=0, counter=BYTES4, strategy="summary", state=state
+        )
+        assert "They asked." in str(sent[0])
+        assert str(sent[0]).partition("<conv")[0] == str(whole[0]).partition("question")[0]

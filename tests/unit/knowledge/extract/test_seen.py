@@ -153,12 +153,6 @@ def test_g32_parts_that_were_left_out_or_that_a_click_shows_are_noted() -> None:
     assert long == ("left out, hidden: " + ("word " * 99)[:60] + "…",)
 
 
-def test_g13_a_table_of_contents_is_left_out_unless_it_is_the_page() -> None:
-    contents = "<div class=toc><dl><dt>1. Prices of parcels</dl></div>"
-    assert texts(f"<h1>Part I</h1>{contents}") == ["Part I", "1. Prices of parcels"]
-    assert texts(f"<h1>Part I</h1>{contents}<p>{'word ' * 99}")[1:] == [("word " * 99).strip()]
-
-
 @pytest.mark.parametrize(
     ("content", "target"),
     [

@@ -63,9 +63,14 @@ const OUTCOMES: Readonly<Record<string, CardState>> = {
   "output-denied": "declined",
 };
 
-/** Whether the visitor reads of a step beside the answer; cards and the form show the others. */
-export function isShown({ tool, state }: Step): boolean {
-  return tool !== ASK_PERSON && !["approval-requested", "output-denied"].includes(state);
+/**
+ * Whether the visitor reads of a step beside the answer; cards and the form show the others. A step
+ * without a title has a tool that does not exist: its name is the model's.
+ */
+export function isShown({ tool, title, state }: Step): boolean {
+  return (
+    title !== "" && tool !== ASK_PERSON && !["approval-requested", "output-denied"].includes(state)
+  );
 }
 
 export function usedOf(events: Turn["events"] = []): Used {
@@ -136,7 +141,7 @@ function stepOf(value: unknown): Step | undefined {
     "summary",
   );
   if (id === "") return undefined;
-  return { id, tool, title: title || readable(tool), state, summary };
+  return { id, tool, title: title === tool ? readable(tool) : title, state, summary };
 }
 
 function cardOf(value: unknown): Card | undefined {

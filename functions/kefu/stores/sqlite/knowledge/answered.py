@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kefu.errors import StoreUnavailable
 from kefu.knowledge.finding import PassageHit
@@ -17,7 +17,6 @@ from kefu.knowledge.pages import page_id
 
 if TYPE_CHECKING:
     from kefu.sessions.store.answers import AnswerStore, WrittenAnswer
-    from kefu.stores.sqlite.knowledge.read import KnowledgeFile
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 LOOK_AFTER = 1.0
@@ -30,12 +29,37 @@ MAX_FOUND = 8
 """Passages of answers that are considered for a question."""
 
 
-class _Answers(NamedTuple):
-    """The answers of one version, with their index."""
+class AnswerIndex:
+    """The answers of one version, found as pages are. Methods block."""
 
-    by_id: dict[str, WrittenAnswer]
-    file: KnowledgeFile
-    """In memory."""
+    def __init__(self, answers: Sequence[WrittenAnswer]) -> None:
+        # Imported here: a service without answers needs neither Markdown nor an index in memory.
+        from kefu.sessions.people.answers import as_page
+        from kefu.stores.sqlite.knowledge.index import in_memory
+        from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+
+        self._by_id = {one.id: one for one in answers}
+        self._file = KnowledgeFile(Path("answers"), in_memory(map(as_page, answers)))
+
+    def __del__(self) -> None:
+        # Not when it is replaced: a search may still run in it.
+        self._file.close()
+
+    def find(self, question: str, before: Sequence[str]) -> list[PassageHit]:
+        """The passages for a question, best first, as sources."""
+        return self._sources(self._file.find(question, before, MAX_FOUND))
+
+    def page(self, address: str) -> list[PassageHit]:
+        """All passages of an answer, by the `page_id` of a found passage; else none."""
+        from kefu.sessions.people.answers import place_of
+
+        ids = {page_id(place_of(id)): id for id in self._by_id}
+        return self._sources(self._file.page(ids[address])) if address in ids else []
+
+    def _sources(self, found: Sequence[PassageHit]) -> list[PassageHit]:
+        from kefu.sessions.people.answers import as_source
+
+        return [as_source(one, self._by_id[one.page]) for one in found]
 
 
 class AnsweredPages:
@@ -53,7 +77,7 @@ class AnsweredPages:
         self._store = store
         self._monotonic = monotonic
         self._site = site
-        self._answers: _Answers | None = None
+        self._answers: AnswerIndex | None = None
         self._version: int | None = None
         self._looked = float("-inf")
         self._looking: asyncio.Task[None] | None = None
@@ -81,11 +105,9 @@ class AnsweredPages:
         if answers is None:
             return found
         from kefu.knowledge.answers import with_answers
-        from kefu.sessions.people.answers import as_source
 
         # In a thread, as the search in the pages.
-        hits = await asyncio.to_thread(answers.file.find, question, before, MAX_FOUND)
-        sources = [as_source(one, answers.by_id[one.page]) for one in hits]
+        sources = await asyncio.to_thread(answers.find, question, before)
         return with_answers(question, before, sources, found, limit)
 
     async def page(self, address: str) -> Sequence[PassageHit]:
@@ -93,17 +115,9 @@ class AnsweredPages:
         if found := await self._pages.page(address):
             return found
         answers = await self._current()
-        if answers is None:
-            return ()
-        from kefu.sessions.people.answers import as_source, place_of
+        return await asyncio.to_thread(answers.page, address) if answers else ()
 
-        ids = {page_id(place_of(id)): id for id in answers.by_id}
-        if address not in ids:
-            return ()
-        hits = await asyncio.to_thread(answers.file.page, ids[address])
-        return [as_source(one, answers.by_id[one.page]) for one in hits]
-
-    async def _current(self) -> _Answers | None:
+    async def _current(self) -> AnswerIndex | None:
         """The answers; None if there are none. Those from before while the store is away."""
         self.prefetch()
         if self._looking:
@@ -119,15 +133,5 @@ class AnsweredPages:
         except StoreUnavailable:
             return  # the store's guard has logged the reason
         own = [one for one in stored if one.site == self._site]
-        self._answers = await asyncio.to_thread(_indexed, own) if own else None
+        self._answers = await asyncio.to_thread(AnswerIndex, own) if own else None
         self._version = version
-
-
-def _indexed(answers: Sequence[WrittenAnswer]) -> _Answers:
-    # Imported here: a service without answers needs neither Markdown nor an index in memory.
-    from kefu.sessions.people.answers import as_page
-    from kefu.stores.sqlite.knowledge.index import in_memory
-    from kefu.stores.sqlite.knowledge.read import KnowledgeFile
-
-    by_id = {one.id: one for one in answers}
-    return _Answers(by_id, KnowledgeFile(Path("answers"), in_memory(map(as_page, answers))))

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kefu.knowledge.finding import LARGE_SITE_PASSAGES
 from kefu.knowledge.pages import PageText, Passage
-from kefu.knowledge.passages import passages
-from kefu.knowledge.terms import page_language, terms, whole_term
+from kefu.knowledge.passages import parts, passages
+from kefu.knowledge.spelling import is_comparable, words
+from kefu.knowledge.terms import (
+    normal,
+    page_language,
+    terms,
+    unmarked,
+    unmarked_terms,
+    whole_term,
+)
 from kefu.stores.sqlite.knowledge.packed import packed
 from kefu.stores.sqlite.knowledge.schema import create
 
@@ -41,32 +49,48 @@ class Index:
         self.languages = set[str]()
         self._db = db
         self._frequency = Counter[str]()
+        self._words = Counter[str]()
 
     def add(self, page: PageText) -> bool:
         """Add the passages of a page. Returns False for a page without text."""
-        cut = passages(page)
-        if not cut:
+        cut = [(one.title, passages(one)) for one in parts(page)]
+        if not any(found for _, found in cut):
             return False
         self.pages += 1
-        language = page_language(page.language, "\n".join(one.text for one in cut))
+        text = "\n".join(one.text for _, found in cut for one in found)
+        language = page_language(page.language, text)
         self.languages.add(language)
-        row: tuple[int | str | bytes, ...] = (self.next, page.url, page.title, language)
-        self._db.execute("INSERT INTO page VALUES (?, ?, ?, ?, ?)", (*row, packed(cut)))
-        for passage in cut:
-            self._add(page.title, passage, language)
+        for title, found in cut:
+            if found:
+                row: tuple[int | str | bytes, ...] = (self.next, page.url, title, language)
+                self._db.execute("INSERT INTO page VALUES (?, ?, ?, ?, ?)", (*row, packed(found)))
+            for passage in found:
+                self._add(title, passage, language)
         return True
 
     def _add(self, title: str, passage: Passage, language: str) -> None:
         headings = " ".join((*passage.headings, *passage.inside))
-        fields = [terms(field, language) for field in (title, headings, passage.text)]
+        texts = (title, headings, passage.text)
         own = (*passage.headings[-1:], *passage.inside)
+        fields = [terms(one, language) for one in texts]
         fields[0].append(whole_term(title, language))
-        fields[1] += [whole_term(heading, language) for heading in own]
-        row = (self.next, *(" ".join(field) for field in fields))
-        self._db.execute("INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row)
-        self._frequency.update({term for field in fields for term in field})
+        fields[1] += [whole_term(one, language) for one in own]
+        self._insert("term", fields)
+        plain = [unmarked_terms(one, language) for one in texts]
+        if any(plain):
+            plain[0].append(whole_term(unmarked(normal(title)), language))
+            plain[1] += [whole_term(unmarked(normal(one)), language) for one in own]
+            self._insert("unmarked", plain)
+        stems = (one for field in fields for one in field if is_comparable(one) and one.isalpha())
+        self._words.update({*stems, *(word for text in texts for word in words(text))})
         self.size += len(passage.text.encode())
         self.next += 1
+
+    def _insert(self, table: str, fields: Sequence[Sequence[str]]) -> None:
+        row = (self.next, *map(" ".join, fields))
+        sql = f"INSERT INTO {table} (rowid, title, heading, body) VALUES (?, ?, ?, ?)"  # noqa: S608
+        self._db.execute(sql, row)
+        self._frequency.update({term for field in fields for term in field})
 
     def close(self, made: float) -> None:
         count = self.next - 1
@@ -74,7 +98,10 @@ class Index:
             least = min(FREQUENT_PASSAGES, COMMON_SHARE * count)
             often = [one for one in self._frequency.items() if one[1] > least]
             self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
+        spellings = ((one, one[::-1], count) for one, count in sorted(self._words.items()))
+        self._db.executemany("INSERT INTO spelling VALUES (?, ?, ?)", spellings)
         facts = {"made": made, "languages": " ".join(sorted(self.languages)), "passages": count}
         rows = [(name, str(value)) for name, value in facts.items()]
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self._db.execute("INSERT INTO term (term) VALUES ('optimize')")
+        self._db.execute("INSERT INTO unmarked (unmarked) VALUES ('optimize')")

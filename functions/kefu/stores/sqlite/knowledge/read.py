@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +22,7 @@ from kefu.knowledge.related import RELATED_WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
+from kefu.stores.sqlite.knowledge.typed import TypedWords
 
 if TYPE_CHECKING:
     from kefu.stores.sqlite.knowledge.meaning import Meanings
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
 MAX_HITS = 40
 """Passages that are read for a question, before at most two of a page are kept."""
 
-_RANKED = """SELECT term.rowid, sum(-rank * wanted.value) AS score
-    FROM json_each(?) AS wanted CROSS JOIN term WHERE term MATCH wanted.key
-    GROUP BY term.rowid ORDER BY score DESC, term.rowid LIMIT ?"""
+_RANKED = """SELECT rowid, sum(score) AS score FROM (
+    SELECT term.rowid, -rank * wanted.value AS score
+    FROM json_each(?) AS wanted CROSS JOIN term WHERE term MATCH wanted.key{unmarked})
+    GROUP BY rowid ORDER BY score DESC, rowid LIMIT ?"""
+_UNMARKED = """ UNION ALL SELECT unmarked.rowid, -rank * typed.value
+    FROM json_each(?) AS typed CROSS JOIN unmarked WHERE unmarked MATCH typed.key"""
 """BM25 is a sum over terms. Each is searched alone, because FTS5 has no weights for terms."""
+
+MENDED_WEIGHT = 0.5
+"""The weight of a word that stands for a word with a typo: it may be another one."""
 
 MAX_TERMS = 48
 """Maximum terms of a question: a pasted page is no question."""
@@ -68,6 +75,7 @@ class KnowledgeFile:
     def _facts(self) -> Facts:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self.languages: Sequence[str] = meta["languages"].split()
+        self._typed = TypedWords(self._db, self.languages)
         pages = self._db.execute("SELECT count(DISTINCT source) FROM page").fetchone()[0]
         problems = self._db.execute("SELECT count(*) FROM problem").fetchone()[0]
         return Facts(pages, int(meta["passages"]), float(meta["made"]), problems)
@@ -84,13 +92,22 @@ class KnowledgeFile:
 
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
+        own = set(question_terms(asked(question, before), self.languages))
+        question = self._typed.mended(question)
         text = asked(question, before)
         wanted = question_terms(text, self.languages)[:MAX_TERMS]
         if not wanted:
             return []
         near = self._related(wanted)
+        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
+        weights |= dict.fromkeys(self._single(wanted), 1.0)
+        for term in self._rare(wanted):
+            weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
         whole = {whole_term(question, language) for language in self.languages}
-        rows = self._by_words(wanted, near, sorted(filter(None, whole)))
+        weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
+        plain = self._rare(self._typed.without_accents(text)[:MAX_TERMS])
+        typed = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
+        rows = self._by_words(weights, typed if plain else {})
         if self._meanings:
             rows = joined([id for id, _ in rows], self._meanings.nearest(text, MAX_HITS))
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
@@ -114,12 +131,12 @@ class KnowledgeFile:
         ]
 
     def _by_words(
-        self, wanted: Sequence[str], near: Sequence[str], whole: Sequence[str]
+        self, weights: Mapping[str, float], typed: Mapping[str, float]
     ) -> list[tuple[int, float]]:
-        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
-        weights |= dict.fromkeys(self._single(wanted), 1.0)
-        weights |= {f'"{term}"': 1.0 for term in (*self._rare(wanted), *whole)}
-        return self._db.execute(_RANKED, (json.dumps(weights), MAX_HITS)).fetchall()
+        """The best passages for terms with their weights, and for terms without accents."""
+        sql = _RANKED.format(unmarked=_UNMARKED if typed else "")
+        tables = (weights, typed) if typed else (weights,)
+        return self._db.execute(sql, (*map(json.dumps, tables), MAX_HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
         """The terms that a large index does not list as frequent. Below `MAX_RARE_TERMS`, the
@@ -171,7 +188,8 @@ class KnowledgeFile:
             source, title, language, cut = pages[first]
             one = cut[id - first]
             url = _link(source, one.anchor)
-            yield PassageHit(source, url, title, one.headings, one.text, round(score, 3), language)
+            place = (source, url, title, one.headings, one.text)
+            yield PassageHit(*place, round(score, 3), language, part=first)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from kefu.knowledge.finding import PassageHit
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
@@ -48,6 +48,20 @@ class Original(Protocol):
     def close(self) -> None: ...
 
 
+class LocalFile(NamedTuple):
+    """A file on this machine as an `Original`, so that it is opened by the first question."""
+
+    path: Path
+
+    def refresh(self) -> None:
+        if not self.path.is_file():
+            raise FileNotFoundError(f"{self.path} does not exist.")
+
+    def disconnect(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class ReloadingKnowledge:
     """Implements `Knowledge`. All work on the file runs in one thread, off the event loop."""
 
@@ -67,7 +81,7 @@ class ReloadingKnowledge:
         self._on_fault = on_fault
         self._original = original
         self._file = None if original else KnowledgeFile(path)
-        self._version = _version(path)
+        self._version = None if original else _version(path)
         self._looked = monotonic()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-knowledge")
         self._refreshing: asyncio.Task[None] | None = None

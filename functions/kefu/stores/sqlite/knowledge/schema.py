@@ -21,6 +21,10 @@ TABLES = (
     """CREATE TABLE page (first INTEGER PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL,
     language TEXT NOT NULL, passages BLOB NOT NULL)""",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
+    # The words of the pages, also from their ends, for questions with a typo.
+    """CREATE TABLE spelling (word TEXT PRIMARY KEY, reversed TEXT NOT NULL,
+    passages INTEGER NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX reversed ON spelling (reversed)",
     # For the next run: the pages as they were read, with their frame. Compressed together, because
     # pages share lines.
     "CREATE TABLE whole (pages BLOB NOT NULL)",
@@ -39,6 +43,11 @@ INDEX = (
     """CREATE VIRTUAL TABLE term USING fts5
     (body, heading, title, content='', tokenize='ascii', detail='full')""",
     "INSERT INTO term (term, rank) VALUES ('rank', 'bm25(1.0, 2.0, 4.0)')",
+    # Words with accents, spelt without them. In a table of their own, because BM25 counts the terms
+    # of a passage.
+    """CREATE VIRTUAL TABLE unmarked USING fts5
+    (body, heading, title, content='', tokenize='ascii', detail='full')""",
+    "INSERT INTO unmarked (unmarked, rank) VALUES ('rank', 'bm25(1.0, 2.0, 4.0)')",
 )
 
 

@@ -10,8 +10,10 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
+from kefu.knowledge.distinct import distinct
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
 from kefu.stores.sqlite.knowledge.index import Index
@@ -61,8 +63,8 @@ class Size(NamedTuple):
     text: int
     """Bytes of the passages' text in UTF-8."""
     file: int
-    without_own: Sequence[str] = ()
-    """The addresses of pages that have no text of their own."""
+    left_out: Mapping[str, str] = MappingProxyType({})
+    """The pages that have no text of their own, each with the reason."""
 
 
 def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
@@ -112,15 +114,18 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     pages = sorted(run.pages, key=lambda one: one.page.url)
     db.execute("INSERT INTO whole VALUES (?)", (packed_pages(pages),))
     own, shared = parted(one.page for one in pages)
+    own, same = distinct(own)
     index = Index(db)
-    without = [page.url for page in own if not index.add(page)]
+    left_out = {url: f"is the same page as {kept}" for url, kept in same.items()}
+    left_out |= {page.url: NOTHING_OWN for page in own if not index.add(page)}
     count = index.pages
     for page in shared:
         index.add(page)
     index.close(run.made)
-    problems = [*run.problems, *(PageProblem(url, "skipped", NOTHING_OWN) for url in without)]
+    added = (PageProblem(url, "skipped", reason) for url, reason in left_out.items())
+    problems = [*run.problems, *added]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
-    return Size(count, index.next - 1, index.size, 0, without)
+    return Size(count, index.next - 1, index.size, 0, left_out)
 
 
 def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> None:

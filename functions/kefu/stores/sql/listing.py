@@ -5,19 +5,19 @@ The index is named, because without statistics SQLite may choose a longer index.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from kefu.sessions.store.overview import Overview, SessionFilter
-from kefu.stores.sqlite import words
-from kefu.stores.sqlite.rows import SESSION_LENGTH, session_columns, session_in
+from kefu.stores.sql import words
+from kefu.stores.sql.database import SqlConnection
+from kefu.stores.sql.rows import SESSION_LENGTH, session_columns, session_in
 from kefu.stores.turns import TOOL_COUNTERS, bucket_of, seen
 
 _COUNTED = tuple(one for one in Overview._fields if one not in ("session", "status"))
 _COMMENT = (
-    "CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
+    "CASE WHEN downs > 0 THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
     " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END"
 )
 _OVERVIEW = (
@@ -39,7 +39,7 @@ class _Condition(NamedTuple):
 
 
 def listed(
-    db: sqlite3.Connection,
+    db: SqlConnection,
     wanted: SessionFilter,
     bounds: tuple[object, ...],
     limit: int,

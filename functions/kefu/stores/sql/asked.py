@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 
 from kefu.sessions.store.overview import AskedQuestion, AskedQuestions
+from kefu.stores.sql.database import SqlConnection
 from kefu.stores.turns import MAX_COMMENTS
 
 _PERIOD = (
@@ -15,7 +15,8 @@ _PERIOD = (
 _IN_PERIOD_AND_GAPS = f"{_PERIOD} AND (unanswered OR down)"
 _QUESTIONS = (
     "SELECT question, session, at, times, missed, found.downs, found.topic, read FROM ("
-    "SELECT max(id) AS newest, count(*) AS times, sum(unanswered) AS missed, sum(down) AS downs,"
+    "SELECT max(id) AS newest, count(*) AS times, count(*) FILTER (WHERE unanswered) AS missed,"
+    " count(*) FILTER (WHERE down) AS downs,"
     " topic, sum(count(*)) OVER () AS read FROM asked WHERE {where}"
     " GROUP BY topic ORDER BY times DESC, newest DESC LIMIT ?4"
     ") AS found JOIN asked ON asked.id = newest"
@@ -28,7 +29,7 @@ _COMMENTS = (
 
 
 def asked_most(
-    db: sqlite3.Connection,
+    db: SqlConnection,
     period: tuple[float, float],
     oldest: float,
     limit: int,
@@ -48,7 +49,7 @@ def asked_most(
 
 
 def _comments(
-    db: sqlite3.Connection, period: tuple[float, float], oldest: float, topics: Iterable[int]
+    db: SqlConnection, period: tuple[float, float], oldest: float, topics: Iterable[int]
 ) -> dict[int, list[str]]:
     """The newest comments on the answers to the questions of these topics."""
     sql = _COMMENTS.format(where=_IN_PERIOD_AND_GAPS, topics=", ".join(map(str, topics)))

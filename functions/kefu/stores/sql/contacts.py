@@ -1,17 +1,15 @@
-"""Stores requests for a person in the SQLite file that all processes of a machine share."""
+"""Stores requests for a person in the SQL database that all processes share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from sqlite3 import Connection
 
 from kefu.sessions.store.contacts import Before, ContactRequest
 from kefu.sessions.store.model import Retention
-from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.rows import AT_ONCE, columns, count
-from kefu.stores.sqlite.turns import SqliteTurns, quick, transaction
+from kefu.stores.sql.database import Database, SqlConnection, hold, writing
+from kefu.stores.sql.rows import AT_ONCE, columns, count
+from kefu.stores.sql.turns import SqlTurns, quick, transaction
 from kefu.stores.turns import DayChange, date_of
 
 _COLUMNS = ", ".join(columns(ContactRequest._fields))
@@ -32,49 +30,55 @@ _MARK = "UPDATE contacts SET done = ? WHERE id = ? AND created > ?"
 _FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
 
 
-class SqliteContacts(SqliteTurns):
-    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+class SqlContacts(SqlTurns):
+    """Every method raises StoreUnavailable when the database fails."""
 
-    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+    def __init__(self, file: Database, clock: Callable[[], float], retention: Retention) -> None:
         super().__init__(file, clock, retention)
         file.tidying.append(self._forget_contacts)
 
     @transaction
-    def add_contact(self, db: Connection, request: ContactRequest) -> None:
+    def add_contact(self, db: SqlConnection, request: ContactRequest) -> None:
         if db.execute(_ADD, request).rowcount == 1:
             count(db, DayChange(date_of(request.created_at), {"handoffs": 1}))
 
     @quick
-    def claim_contact(self, db: Connection, now: float, until: float) -> ContactRequest | None:
+    def claim_contact(self, db: SqlConnection, now: float, until: float) -> ContactRequest | None:
         wanted = (now, self._oldest(self._clock()))
         if db.execute(_DUE, wanted).fetchone() is None:
             return None  # without a write transaction: this is the usual case
         with writing(db):
+            hold(db, "contacts")
             due = db.execute(_DUE, wanted).fetchone()
             rows = db.execute(_CLAIM, (until, due[0])).fetchall() if due else []
         return ContactRequest(*rows[0]) if rows else None
 
     @quick
     def end_contact(
-        self, db: Connection, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+        self,
+        db: SqlConnection,
+        claimed: ContactRequest,
+        *,
+        due_at: float,
+        delivered_at: float | None,
     ) -> None:
         db.execute(_END, (due_at, delivered_at, claimed.id, claimed.attempts))
 
     @quick
     def contacts(
-        self, db: Connection, limit: int, before: Before | None = None
+        self, db: SqlConnection, limit: int, before: Before | None = None
     ) -> Sequence[ContactRequest]:
         values = (self._oldest(self._clock()), *(before or (inf, "")), limit)
         return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
 
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
-        def work(db: Connection) -> list[ContactRequest]:
+        def work(db: SqlConnection) -> list[ContactRequest]:
             return [one for row in db.execute(_ALL) if (one := ContactRequest(*row)).is_from(email)]
 
         return await self._file.run_in_thread(work)
 
     @quick
-    def mark_contact(self, db: Connection, id: str, done_at: float | None) -> bool:
+    def mark_contact(self, db: SqlConnection, id: str, done_at: float | None) -> bool:
         values = (done_at, id, self._oldest(self._clock()))
         return db.execute(_MARK, values).rowcount == 1
 
@@ -88,6 +92,6 @@ class SqliteContacts(SqliteTurns):
         if await self._file.run_in_thread(lambda db: db.execute(delete, (key,)).rowcount):
             await self._file.wipe()
 
-    def _forget_contacts(self, db: Connection) -> bool:
+    def _forget_contacts(self, db: SqlConnection) -> bool:
         """Delete some expired requests. Returns True if there may be more."""
         return db.execute(_FORGET, (self._oldest(self._clock()), AT_ONCE)).rowcount == AT_ONCE

@@ -1,14 +1,14 @@
-"""Stores the answers of people in the SQLite file that all processes of a machine share."""
+"""Stores the answers of people in the SQL database that all processes share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Connection
 
 from kefu.sessions.store.answers import WrittenAnswer, newest_answers
-from kefu.stores.sqlite.contacts import SqliteContacts
-from kefu.stores.sqlite.rows import columns
-from kefu.stores.sqlite.turns import quick, transaction
+from kefu.stores.sql.contacts import SqlContacts
+from kefu.stores.sql.database import SqlConnection
+from kefu.stores.sql.rows import columns
+from kefu.stores.sql.turns import quick, transaction
 
 _COLUMNS = ", ".join(columns(WrittenAnswer._fields))
 _VALUES = ", ".join("?" for _ in WrittenAnswer._fields)
@@ -19,26 +19,26 @@ _VERSION = "SELECT version FROM answers_version"
 _CHANGED = "UPDATE answers_version SET version = version + 1"
 
 
-class SqliteAnswers(SqliteContacts):
-    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+class SqlAnswers(SqlContacts):
+    """Every method raises StoreUnavailable when the database fails."""
 
     async def save_answer(self, answer: WrittenAnswer) -> None:
         await self._save_answer(answer)
         await self._file.wipe()  # the text that was replaced may have had a name
 
     @transaction
-    def _save_answer(self, db: Connection, answer: WrittenAnswer) -> None:
+    def _save_answer(self, db: SqlConnection, answer: WrittenAnswer) -> None:
         db.execute(_SAVE, answer)
         db.execute(_CHANGED)
 
     async def answers(self) -> Sequence[WrittenAnswer]:
-        def work(db: Connection) -> list[WrittenAnswer]:
+        def work(db: SqlConnection) -> list[WrittenAnswer]:
             return [WrittenAnswer(*row) for row in db.execute(_ALL).fetchall()]
 
         return newest_answers(await self._file.read(work))
 
     @quick
-    def answers_version(self, db: Connection) -> int:
+    def answers_version(self, db: SqlConnection) -> int:
         return int(db.execute(_VERSION).fetchone()[0])
 
     async def withdraw_answer(self, id: str) -> bool:
@@ -48,7 +48,7 @@ class SqliteAnswers(SqliteContacts):
         return withdrawn
 
     @transaction
-    def _withdraw_answer(self, db: Connection, id: str) -> bool:
+    def _withdraw_answer(self, db: SqlConnection, id: str) -> bool:
         withdrawn = db.execute(_WITHDRAW, (id,)).rowcount == 1
         if withdrawn:
             db.execute(_CHANGED)

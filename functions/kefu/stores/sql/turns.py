@@ -1,11 +1,10 @@
-"""Stores sessions and their messages in an SQLite file."""
+"""Stores sessions and their messages in an SQL database."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from functools import partial, wraps
-from sqlite3 import Connection
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kefu.sessions.store.model import (
@@ -19,9 +18,8 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.rows import (
+from kefu.stores.sql.database import Database, SqlConnection, hold, writing
+from kefu.stores.sql.rows import (
     DELETED_MARK,
     TURN,
     add_turn,
@@ -35,7 +33,7 @@ from kefu.stores.sqlite.rows import (
     turn_in,
     turn_of,
 )
-from kefu.stores.sqlite.words import FAR_ID, remove
+from kefu.stores.sql.words import FAR_ID, remove
 from kefu.stores.turns import (
     DayChange,
     StoredTurn,
@@ -65,15 +63,21 @@ _BEGIN = (
     "INSERT INTO sessions"
     " (id, config, created, updated, turns, tokens, errors, status, lease, bucket)"
     " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5, ?6)"
-    " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = turns + 1, status = 'pending',"
+    " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = sessions.turns + 1, status = 'pending',"
     " lease = ?5 RETURNING turns"
 )
 _ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title, user) VALUES (?, ?, ?)"
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
-_MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
+_MET_AGAIN = (
+    "UPDATE sessions SET updated = ?1, lease = CASE WHEN lease < ?2 THEN lease ELSE ?2 END"
+    " WHERE id = ?3"
+)
 _SET_LEASE = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
 _SET_STEPS = "UPDATE turns SET steps = ? WHERE session = ? AND question_id = ?"
-_LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
+_LISTED = (
+    "UPDATE sessions SET lease = CASE WHEN lease > ?1 THEN lease ELSE ?1 END"
+    " WHERE id = ?2 AND status = 'pending'"
+)
 _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
@@ -90,14 +94,14 @@ _COUNT_RATING = "UPDATE sessions SET ups = ups + ?, downs = downs + ? WHERE id =
 
 
 P = ParamSpec("P")
-S = TypeVar("S", bound="SqliteTurns")
+S = TypeVar("S", bound="SqlTurns")
 T = TypeVar("T")
-_Work = Callable[Concatenate[S, Connection, P], T]
+_Work = Callable[Concatenate[S, SqlConnection, P], T]
 _Call = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
 
 def quick(method: _Work[S, P, T]) -> _Call[S, P, T]:
-    """Make a method run by `SqliteFile.run`, which passes the connection."""
+    """Make a method run by `Database.run`, which passes the connection."""
 
     @wraps(method)
     async def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
@@ -110,34 +114,37 @@ def transaction(method: _Work[S, P, T]) -> _Call[S, P, T]:
     """Like `quick`, in a transaction that writes."""
 
     @wraps(method)
-    def work(self: S, db: Connection, /, *args: P.args, **named: P.kwargs) -> T:
+    def work(self: S, db: SqlConnection, /, *args: P.args, **named: P.kwargs) -> T:
         with writing(db):
             return method(self, db, *args, **named)
 
     return quick(work)
 
 
-class SqliteTurns:
-    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+class SqlTurns:
+    """Every method raises StoreUnavailable when the database fails."""
 
-    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+    def __init__(self, file: Database, clock: Callable[[], float], retention: Retention) -> None:
         self._file = file
         self._clock = clock
         self._retention = retention
 
     @quick
-    def secret(self, db: Connection, candidate: str) -> str:
+    def secret(self, db: SqlConnection, candidate: str) -> str:
         db.execute("INSERT OR IGNORE INTO secrets VALUES ('sessions', ?)", (candidate,))
         found = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
         return str(found[0])
 
     @quick
-    def session(self, db: Connection, session_id: SessionId) -> Session | None:
+    def session(self, db: SqlConnection, session_id: SessionId) -> Session | None:
         row = db.execute(_SESSION, (session_id, self._oldest(self._clock()))).fetchone()
         return session_in(row) if row else None
 
     @transaction
-    def begin(self, db: Connection, session: Session, asked: NewMessage, now: float) -> BeginResult:
+    def begin(
+        self, db: SqlConnection, session: Session, asked: NewMessage, now: float
+    ) -> BeginResult:
+        hold(db, session.id)
         if not self._is_kept(db, session.id, now):
             if session.created_at != now:
                 raise KeyError(session.id)
@@ -158,7 +165,7 @@ class SqliteTurns:
     @transaction
     def renew(
         self,
-        db: Connection,
+        db: SqlConnection,
         session_id: SessionId,
         message_id: int,
         retries: int,
@@ -177,7 +184,7 @@ class SqliteTurns:
     @transaction
     def finish(
         self,
-        db: Connection,
+        db: SqlConnection,
         session_id: SessionId,
         message_id: int,
         ended: TurnOutcome,
@@ -190,15 +197,17 @@ class SqliteTurns:
         return turn.answer_message(now) if turn else None
 
     def _turn(
-        self, db: Connection, session_id: SessionId, message_id: int, now: float
+        self, db: SqlConnection, session_id: SessionId, message_id: int, now: float
     ) -> StoredTurn | None:
+        """A turn that the transaction may change."""
+        hold(db, session_id)
         there = self._is_kept(db, session_id, now)
         return turn_in(db, _BY_NUMBER, session_id, message_id) if there else None
 
     @quick
     def messages(
         self,
-        db: Connection,
+        db: SqlConnection,
         session_id: SessionId,
         *,
         before: int | None = None,
@@ -214,12 +223,13 @@ class SqliteTurns:
     @transaction
     def rate(
         self,
-        db: Connection,
+        db: SqlConnection,
         session_id: SessionId,
         client_message_id: str,
         rating: Rating | None,
         comment: str = "",
     ) -> bool:
+        hold(db, session_id)
         kept = self._is_kept(db, session_id, self._clock())
         found = db.execute(_RATED, (session_id, client_message_id)).fetchone() if kept else None
         if found is None:
@@ -233,11 +243,11 @@ class SqliteTurns:
         return True
 
     @quick
-    def save_trim_state(self, db: Connection, session_id: SessionId, state: str) -> None:
+    def save_trim_state(self, db: SqlConnection, session_id: SessionId, state: str) -> None:
         db.execute(_SAVE_STATE, (session_id, state, self._oldest(self._clock())))
 
     async def delete(self, session_id: SessionId) -> None:
-        def part(db: Connection) -> bool:
+        def part(db: SqlConnection) -> bool:
             with writing(db):
                 return purge_part(db, session_id, DELETED_MARK)
 
@@ -247,7 +257,7 @@ class SqliteTurns:
             pass
         await self._file.wipe()
 
-    def _is_kept(self, db: Connection, session_id: str, now: float) -> bool:
+    def _is_kept(self, db: SqlConnection, session_id: str, now: float) -> bool:
         """Whether a session is there, and has not expired."""
         return db.execute(_KEPT, (session_id, self._oldest(now))).fetchone() is not None
 
@@ -256,7 +266,7 @@ class SqliteTurns:
         return now - self._retention.session
 
 
-def _begin_again(db: Connection, turn: StoredTurn, asked: NewMessage, now: float) -> BeginResult:
+def _begin_again(db: SqlConnection, turn: StoredTurn, asked: NewMessage, now: float) -> BeginResult:
     place = (turn.session_id, turn.question_id)
     lease = now + LEASE
     if again := turn.met_again(asked, now):
@@ -272,7 +282,7 @@ def _begin_again(db: Connection, turn: StoredTurn, asked: NewMessage, now: float
     return BeginResult(turn.message(now), retries=turn.retries, replaces=bool(turn.answer))
 
 
-def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:
+def _finish(db: SqlConnection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:
     tokens = ended.prompt_tokens + ended.completion_tokens
     place = (turn.session_id, turn.question_id)
     count(db, ended_turn(turn, ended, now))
@@ -283,7 +293,7 @@ def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) ->
     turn = turn._replace(unanswered=was).ended(ended, now)
     save_turn(db, turn)
     by = turn.unanswered - was
-    db.execute(_END, (ended.status, is_error(ended), tokens, by, turn.session_id))
+    db.execute(_END, (ended.status, int(is_error(ended)), tokens, by, turn.session_id))
     if ended.steps:
         count_calls(db, turn.session_id, ended.steps, now)
     db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))

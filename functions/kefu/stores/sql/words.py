@@ -12,12 +12,11 @@ chat does not wait for the index.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from hashlib import blake2b
 from zlib import crc32
 
-from kefu.stores.sqlite.connection import writing
+from kefu.stores.sql.database import SqlConnection, writing
 from kefu.stores.turns import is_click
 
 AT_ONCE = 20
@@ -27,7 +26,7 @@ _NEW = (
     "SELECT asked.id, operator, client, question, answer FROM asked"
     " JOIN turns USING (session, question_id) WHERE NOT indexed ORDER BY asked.id LIMIT ?"
 )
-_MARK = "UPDATE asked SET indexed = 1, topic = ? WHERE id = ? AND NOT indexed"
+_MARK = "UPDATE asked SET indexed = TRUE, topic = ? WHERE id = ? AND NOT indexed"
 _ADD = "INSERT INTO word_index (rowid, words) VALUES (?, ?)"
 _OF_SESSION = (
     "SELECT asked.id, indexed, question, answer FROM asked JOIN turns USING (session, question_id)"
@@ -49,7 +48,7 @@ FOUND = (
 """A condition on `sessions`, with the result of `match` as its parameter."""
 
 
-def add_some(db: sqlite3.Connection) -> bool:
+def add_some(db: SqlConnection) -> bool:
     """Add some turns that have ended. Returns True if there may be more."""
     rows = db.execute(_NEW, (AT_ONCE,)).fetchall()
     # Outside the transaction: finding the words takes longer than adding them.
@@ -65,13 +64,13 @@ def add_some(db: sqlite3.Connection) -> bool:
     return len(turns) == AT_ONCE
 
 
-def waiting(db: sqlite3.Connection) -> int:
+def waiting(db: SqlConnection) -> int:
     """The number of turns to be added."""
     [count] = db.execute("SELECT count(*) FROM asked WHERE NOT indexed").fetchone()
     return int(count)
 
 
-def remove(db: sqlite3.Connection, session: str, question_id: int | None = None) -> bool:
+def remove(db: SqlConnection, session: str, question_id: int | None = None) -> bool:
     """Remove a turn, while it exists, if it is in the index or waits for it.
 
     Without `question_id`: some turns of the session. Must run in a transaction. Returns True if

@@ -5,7 +5,6 @@ The columns are made from the fields, so a new field needs a column, and no stat
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from math import inf
 from operator import attrgetter
@@ -14,7 +13,8 @@ from typing import Any
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.overview import Day, ToolDay
-from kefu.stores.sqlite.words import remove
+from kefu.stores.sql.database import SqlConnection, hold
+from kefu.stores.sql.words import remove
 from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
@@ -68,13 +68,14 @@ _ADD_DAY = (
 )
 
 _CALLS = ToolDay._fields[2:]
+_ADD_CALLS = ", ".join(f"{one} = tool_days.{one} + excluded.{one}" for one in _CALLS)
 TOOL_DAYS = (
     f"SELECT {', '.join(ToolDay._fields)} FROM tool_days"  # noqa: S608 - constant names
     " WHERE date BETWEEN ? AND ? ORDER BY date, tool"
 )
 _ADD_TOOL_DAY = (
-    f"INSERT INTO tool_days VALUES (?, ?, {', '.join('?' for _ in _CALLS)}) ON CONFLICT DO UPDATE"  # noqa: S608 - constant names
-    f" SET {', '.join(f'{one} = {one} + excluded.{one}' for one in _CALLS)}"
+    f"INSERT INTO tool_days VALUES (?, ?, {', '.join('?' for _ in _CALLS)})"  # noqa: S608 - constant names
+    f" ON CONFLICT (date, tool) DO UPDATE SET {_ADD_CALLS}"
 )
 _COUNT_CALLS = (
     "UPDATE sessions SET tool_calls = tool_calls + ?, tool_failures = tool_failures + ?,"
@@ -125,23 +126,21 @@ def turn_of(session_id: SessionId, row: Sequence[Any]) -> StoredTurn:
     return StoredTurn(session_id=session_id, **dict(zip(_TURN, row, strict=True)))
 
 
-def turn_in(
-    db: sqlite3.Connection, sql: str, session_id: SessionId, key: object
-) -> StoredTurn | None:
+def turn_in(db: SqlConnection, sql: str, session_id: SessionId, key: object) -> StoredTurn | None:
     row = db.execute(sql, (session_id, key)).fetchone()
     return turn_of(session_id, row) if row else None
 
 
-def add_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
+def add_turn(db: SqlConnection, turn: StoredTurn) -> None:
     db.execute(_ADD_TURN, (*_values(turn), turn.session_id))
 
 
-def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
+def save_turn(db: SqlConnection, turn: StoredTurn) -> None:
     """Replace all columns of a turn."""
     db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
 
 
-def count(db: sqlite3.Connection, change: DayChange) -> None:
+def count(db: SqlConnection, change: DayChange) -> None:
     """Add to the sums of a day. Must run in a transaction."""
     if not change.by:
         return
@@ -153,7 +152,7 @@ def count(db: sqlite3.Connection, change: DayChange) -> None:
         db.execute(update, values)
 
 
-def count_calls(db: sqlite3.Connection, session_id: str, steps: str, now: float) -> None:
+def count_calls(db: SqlConnection, session_id: str, steps: str, now: float) -> None:
     """Add the calls of a turn that ends to its chat and to the sums of their tools."""
     from kefu.stores.tool_counts import calls_of, in_chat  # here, because few chats have calls
 
@@ -162,18 +161,19 @@ def count_calls(db: sqlite3.Connection, session_id: str, steps: str, now: float)
     db.execute(_COUNT_CALLS, (*in_chat(called).values(), session_id))
 
 
-def purge(db: sqlite3.Connection, session_id: str) -> None:
+def purge(db: SqlConnection, session_id: str) -> None:
     """Delete all rows of a session."""
     while purge_part(db, session_id, inf):
         pass
 
 
-def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
+def purge_part(db: SqlConnection, session_id: str, latest: float) -> bool:
     """Delete some rows of a session if its `updated` is at most `latest`.
 
     Returns True if there are more rows. The rows in `titles` and `sessions` are deleted last, so
     that `of_user` and a later clean-up find a session whose deletion was interrupted.
     """
+    hold(db, session_id)
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
         return False

@@ -1,14 +1,13 @@
-"""Stores who answers a chat, and the lines of operators, in the SQLite file."""
+"""Stores who answers a chat, and the lines of operators, in an SQL database."""
 
 from __future__ import annotations
 
-from sqlite3 import Connection
-
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
-from kefu.stores.sqlite.answers import SqliteAnswers
-from kefu.stores.sqlite.rows import add_turn
-from kefu.stores.sqlite.turns import ASKED, transaction
+from kefu.stores.sql.answers import SqlAnswers
+from kefu.stores.sql.database import SqlConnection, hold
+from kefu.stores.sql.rows import add_turn
+from kefu.stores.sql.turns import ASKED, transaction
 from kefu.stores.turns import StoredTurn, may_change
 
 _FIELDS = Attendance._fields
@@ -21,13 +20,14 @@ _NUMBER = (
 )
 
 
-class SqliteAttendance(SqliteAnswers):
-    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+class SqlAttendance(SqlAnswers):
+    """Every method raises StoreUnavailable when the database fails."""
 
     @transaction
     def set_attendance(
-        self, db: Connection, session_id: str, change: Attendance, taken_from: str = ""
+        self, db: SqlConnection, session_id: str, change: Attendance, taken_from: str = ""
     ) -> Attendance | None:
+        hold(db, session_id)
         row = db.execute(_READ, (session_id, self._oldest(self._clock()))).fetchone()
         before = Attendance(*row) if row else None
         if before is None or not may_change(before, change, taken_from):
@@ -37,8 +37,9 @@ class SqliteAttendance(SqliteAnswers):
 
     @transaction
     def add_line(
-        self, db: Connection, session_id: str, line: OperatorMessage, now: float
+        self, db: SqlConnection, session_id: str, line: OperatorMessage, now: float
     ) -> int | None:
+        hold(db, session_id)
         oldest = self._oldest(self._clock())
         if db.execute(_READ, (session_id, oldest)).fetchone() is None:
             return None

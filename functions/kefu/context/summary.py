@@ -1,0 +1,52 @@
+"""The message that holds a summary of older messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from kefu.messages import Message
+
+_OPEN, _CLOSE = "<conversation_summary>\n", "\n</conversation_summary>"
+
+
+class Summarize(Protocol):
+    """A function of the caller that has a model write a summary."""
+
+    async def __call__(self, messages: Sequence[Message], previous: str) -> str:
+        """Returns one summary of the `previous` summary and of `messages`, oldest first.
+
+        `previous` is empty the first time. If `summarize` fails or returns "", no summary is made;
+        the next trimming tries again.
+        """
+
+
+def summary_text(message: Message) -> str:
+    """The text of a summary message, without the tags around it."""
+    return message.content.removeprefix(_OPEN).removesuffix(_CLOSE)
+
+
+def summary_message(text: str, allowance: int, count: Callable[[Message], int]) -> Message | None:
+    """The summary message, cut at the end to fit the allowance; None if nothing fits."""
+    while text:
+        message = _message(text)
+        cost = count(message)
+        if cost <= allowance:
+            return message
+        text = text[: min(len(text) - 1, len(text) * allowance // cost)].rstrip()
+    return None
+
+
+def _message(text: str) -> Message:
+    # The role is not `system`: a summary repeats users' words, and they must not gain authority.
+    closed = without_end_tag(text, "conversation_summary")
+    return Message("user", f"{_OPEN}{closed}{_CLOSE}", summary=True)
+
+
+def without_end_tag(text: str, tag: str) -> str:
+    """The text with each end tag of this name made invalid, so that none ends it early."""
+    if "<" not in text:
+        return text
+    import re  # imported here because it is rarely needed and slows the import of the library
+
+    return re.sub(rf"(?i)<(?=\s*/\s*{tag}\b)", "<\u200b", text)

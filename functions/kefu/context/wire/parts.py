@@ -1,0 +1,297 @@
+"""Reads the parts of a message's content: texts, tool calls, tool results, images and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kefu.context.wire.media import is_media, media_tokens
+from kefu.messages import Role
+
+Path = tuple[str | int, ...]
+"""The names and positions that lead from a message to one of its values."""
+
+
+class CallFacts(NamedTuple):
+    id: str
+    """`function:` and the name of the tool, if the format has no ids."""
+    tool: str
+
+
+class ResultText(NamedTuple):
+    call_id: str
+    """`function:` and the name of the tool, if the result names no call."""
+    text: str
+    tokens: int = 0
+    """Tokens of images and files in the result."""
+    tool: str = ""
+    """The name of the tool, if the result has it."""
+    path: Path = ()
+    """Where the result is in its message; empty if it must not be changed."""
+
+
+class Shape(NamedTuple):
+    """One message or item."""
+
+    role: Role
+    texts: tuple[str, ...] = ()
+    """The texts that the model reads, except the results."""
+    tokens: int = 0
+    """Tokens of images, audio and files, except those in results."""
+    calls: tuple[CallFacts, ...] = ()
+    results: tuple[ResultText, ...] = ()
+    step: bool = False
+    """An item that the model made in OpenAI's Responses API, and that belongs to its neighbours."""
+    reference: bool = False
+    """A reference to an item on the server, which may be a tool call."""
+    named: bool = False
+    """A chat completion's message with a `name`, which costs a token beside its own."""
+
+
+class PartFacts:
+    """Collects what the parts of one message say."""
+
+    __slots__ = ("calls", "combined", "model", "results", "texts", "tokens")
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.texts: list[str] = []
+        self.tokens = 0
+        self.calls: list[CallFacts] = []
+        self.results: list[ResultText] = []
+        self.combined = False
+        """Whether calls and their results are in one message, as in the AI SDK's messages of a
+        user interface."""
+
+    def shape(self, role: Role, *, named: bool = False) -> Shape:
+        return Shape(
+            role,
+            tuple(self.texts),
+            self.tokens,
+            tuple(self.calls),
+            tuple(self.results),
+            named=named,
+        )
+
+
+# Opaque values: the API counts them differently, or not at all.
+_OPAQUE = frozenset(
+    {"type", "id", "call_id", "status", "signature", "cache_control", "tool_use_id", "role"}
+    | {"encrypted_content", "encrypted_index", "encrypted_stdout", "fingerprint", "data"}
+    | {"cachePoint", "thoughtSignature", "thought_signature", "providerOptions", "mediaType"}
+    | {"providerMetadata", "extras", "state"}
+)
+_ENCRYPTED_BYTES_PER_TOKEN = 5
+_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id")
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = ("arguments", "input", "args")
+_RESULTS = ("content", "output", "result", "response")
+_CALL_TYPES = frozenset({"tool_use", "tool-call", "tool_call", "function_call"})
+_RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
+# Bedrock's and Gemini's parts have no type; they have one field with this name.
+_CALL_FIELDS = ("toolUse", "functionCall", "function_call")
+_RESULT_FIELDS = ("toolResult", "functionResponse", "function_response")
+_KNOWN_FIELDS = (
+    *("text", "image", "document", "video", "audio", "reasoningContent", "cachePoint"),
+    *("guardContent", "citationsContent", "searchResult", "inlineData", "inline_data"),
+    *("fileData", "file_data", "executableCode", "executable_code", "codeExecutionResult"),
+    *("code_execution_result", "thought", "json"),
+)
+_NOT_SENT = ("step-start", "data-", "source-")
+"""Beginnings of the types of the AI SDK's parts that the model does not read."""
+
+
+def field(value: Any, name: str) -> Any:
+    """A field of a dict or an attribute of an object; None if there is none."""
+    if isinstance(value, Mapping):
+        return value.get(name)
+    return getattr(value, name, None)
+
+
+def _first(value: Any, names: Iterable[str]) -> tuple[str, Any]:
+    """The first of these fields that the value has, and its name; else `("", None)`."""
+    return next(((n, found) for n in names if (found := field(value, n)) is not None), ("", None))
+
+
+def read_blocks(
+    message: Any,
+    blocks: Any,
+    where: str,
+    facts: PartFacts,
+    known: frozenset[str],
+    refusal: Callable[[Any], str],
+) -> None:
+    """Read the parts of a message's content. Raises TypeError with `refusal` for an unknown part.
+
+    `known`: ids of calls that the message names beside its content. LangChain repeats these there.
+    """
+    if isinstance(blocks, Mapping) or not isinstance(blocks, Iterable):
+        raise TypeError(refusal(message))
+    for at, block in enumerate(blocks):
+        kind = field(block, "type")
+        if not (isinstance(block, str) or isinstance(kind, str)):
+            name, inner = _first(block, (*_CALL_FIELDS, *_RESULT_FIELDS))
+            if name in _CALL_FIELDS:
+                _add_call(inner, facts, known)
+            elif name:
+                key, content = _first(inner, _RESULTS)
+                _add_result(inner, content, (where, at, name, key), facts)
+            elif _first(block, _KNOWN_FIELDS)[0]:
+                facts.tokens += read_media(block, facts.model, facts.texts)
+            else:
+                raise TypeError(refusal(message))
+        elif kind in _CALL_TYPES:
+            _add_call(block, facts, known)
+        elif kind in _RESULT_TYPES:
+            key, content = _first(block, _RESULTS)
+            _add_result(block, content, (where, at, key), facts)
+        elif where == "parts" and isinstance(kind, str):
+            _read_interface_part(block, kind, (where, at), facts)
+        else:
+            facts.tokens += read_media(block, facts.model, facts.texts)
+
+
+def _read_interface_part(part: Any, kind: str, path: Path, facts: PartFacts) -> None:
+    """A part of the AI SDK's messages of a user interface, or of a similar format."""
+    if kind == "tool-invocation":  # of the AI SDK before version 5
+        part, path = field(part, "toolInvocation"), (*path, "toolInvocation")
+    elif not kind.startswith(("tool-", "dynamic-tool")):
+        if not kind.startswith(_NOT_SENT):
+            facts.tokens += read_media(part, facts.model, facts.texts)
+        return
+    state = str(field(part, "state"))
+    name = _first(part, _NAMES)[1] or kind.removeprefix("tool-")
+    facts.texts += [name, json_of(_first(part, _ARGUMENTS)[1])]
+    if not state.startswith(("output", "result")):
+        facts.calls.append(CallFacts(_first(part, _IDS)[1] or "", name))
+        return
+    key, content = _first(part, ("output", "result", "errorText"))
+    facts.combined = True
+    facts.results.append(result_of("", name, content, (*path, key), facts.model))
+
+
+def read_part(part: Any, path: Path, facts: PartFacts) -> None:
+    """Read a part of pydantic-ai's messages."""
+    kind, content = field(part, "part_kind"), field(part, "content")
+    if kind == "tool-call":
+        _add_call(part, facts, frozenset())
+    elif kind == "tool-return" or (kind == "retry-prompt" and field(part, "tool_name")):
+        _add_result(part, content, (*path, "content"), facts)
+    elif kind in ("builtin-tool-call", "builtin-tool-return"):
+        facts.texts += [field(part, "tool_name"), json_of(field(part, "args") or content or "")]
+    else:
+        whole = [content] if isinstance(content, str) or not isinstance(content, list) else content
+        for one in whole:
+            facts.tokens += read_media(one, facts.model, facts.texts)
+
+
+def _add_call(call: Any, facts: PartFacts, known: frozenset[str]) -> None:
+    name = _first(call, _NAMES)[1] or ""
+    id = _first(call, _IDS)[1] or f"function:{name}"
+    if id not in known:
+        facts.texts += [name, arguments_of(call)]
+        facts.calls.append(CallFacts(id, name))
+
+
+def arguments_of(call: Any) -> str:
+    """The arguments of a tool call as JSON; "" if it has none."""
+    arguments = _first(call, _ARGUMENTS)[1]
+    return "" if arguments is None else json_of(arguments)
+
+
+def _add_result(result: Any, content: Any, path: Path, facts: PartFacts) -> None:
+    name = _first(result, _NAMES)[1] or ""
+    id = _first(result, _IDS)[1] or f"function:{name}"
+    facts.results.append(result_of(id, name, content, path if path[-1] else (), facts.model))
+
+
+def result_of(id: str, name: str, content: Any, path: Path, model: str) -> ResultText:
+    """The result with the text of `content`, and the tokens of its images and files."""
+    if type(content) is str:
+        return ResultText(id, content, 0, name, path)
+    texts: list[str] = []
+    if isinstance(content, Mapping) and "value" in content and "type" in content:
+        content = content["value"]  # the AI SDK's
+    if content is None or isinstance(content, str):
+        return ResultText(id, content or "", 0, name, path)
+    blocks = content if isinstance(content, list | tuple) else [content]
+    tokens = 0
+    for block in blocks:
+        if isinstance(block, str) or isinstance(field(block, "type"), str) or is_media(block):
+            tokens += read_media(block, model, texts)
+        else:
+            text = field(block, "text")
+            texts.append(text if isinstance(text, str) else json_of(_plain_value(block)))
+    return ResultText(id, "\n".join(texts), tokens, name, path)
+
+
+def _plain_value(value: Any) -> Any:
+    """A client's object as a dict; any other value as it is."""
+    is_plain = value is None or isinstance(value, Mapping | list | tuple | int | float | bytes)
+    return value if is_plain else _fields(value)
+
+
+def read_media(part: Any, model: str, texts: list[str]) -> int:
+    """The tokens of a part that is an image, audio or a file; else its texts are appended."""
+    if isinstance(part, str):
+        texts.append(part)
+        return 0
+    return media_tokens(part, model, texts) if is_media(part) else read_texts(part, texts)
+
+
+def read_texts(value: Any, texts: list[str]) -> int:
+    """Append all texts of a value. Returns the estimated tokens of an item's encrypted parts."""
+    tokens = 0
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, bool | int | float):
+            texts.append(str(part))
+        elif isinstance(part, Sequence | set | frozenset):
+            if not isinstance(part, bytes):
+                waiting += reversed(list(part))
+        elif part is not None:
+            for name, inner in reversed(_fields(part).items()):
+                if name == "encrypted_content" and isinstance(inner, str):
+                    tokens += len(inner) // _ENCRYPTED_BYTES_PER_TOKEN
+                elif name not in _OPAQUE:
+                    waiting.append(inner)
+    return tokens
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    fields = dump(exclude_none=True) if dump else getattr(value, "__dict__", None)
+    return {"": str(value)} if fields is None else dict(fields)
+
+
+def json_of(value: Any) -> str:
+    """A value as compact JSON; a text as it is.
+
+    Of a value that JSON cannot hold, such as one that is nested too deep, only the texts.
+    """
+    if isinstance(value, str):
+        return value
+    import json  # imported here because it slows the import of the library
+
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (RecursionError, TypeError, ValueError):
+        return "".join(_leaves(value))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The keys and texts of nested dicts and lists, each of which is read once."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict | list | tuple):
+            yield f"{part},"
+        elif id(part) not in seen:
+            seen.add(id(part))
+            yield "{}"
+            waiting += [*part, *part.values()] if isinstance(part, dict) else part

@@ -1,0 +1,1 @@
+"""Stores everything in one PostgreSQL database."""

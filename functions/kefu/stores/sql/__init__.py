@@ -1,0 +1,1 @@
+"""Stores in an SQL database: what SQLite and PostgreSQL share."""

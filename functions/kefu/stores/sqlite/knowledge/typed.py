@@ -1,0 +1,56 @@
+"""Finds the words of the pages that somebody meant who made a typo, or typed without accents."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Sequence
+
+from kefu.knowledge.spelling import Spelling, half, is_comparable, nearest
+from kefu.knowledge.terms import normal, question_terms, replaced, typed_terms, unmarked
+
+_LAST = chr(sys.maxunicode)
+_NEAR = """SELECT word, passages FROM spelling
+    WHERE (word BETWEEN ? AND ? OR reversed BETWEEN ? AND ?) AND length(word) BETWEEN ? AND ?"""
+
+
+class TypedWords:
+    def __init__(self, db: sqlite3.Connection, languages: Sequence[str]) -> None:
+        """A file of an earlier version has no such words: then questions stay as they are."""
+        self._db = db
+        self._languages = languages
+        sql = "SELECT 1 FROM sqlite_master WHERE name = 'spelling'"
+        self._is_empty = db.execute(sql).fetchone() is None
+
+    def mended(self, question: str) -> str:
+        """The question with the words that were meant."""
+        return question if self._is_empty else replaced(question, self._meant)
+
+    def without_accents(self, text: str) -> list[str]:
+        """The terms for words with accents; none for a text that has accents itself."""
+        plain = normal(text)
+        if self._is_empty or unmarked(plain) != plain:
+            return []
+        return typed_terms(plain, self._languages)
+
+    def _meant(self, word: str) -> str:
+        if not is_comparable(word) or self._is_known(word):
+            return word
+        start, end, size = word[: half(word)], word[::-1][: half(word)], len(word)
+        ranges = (start, start + _LAST, end, end + _LAST, size - 1, size + 1)
+        near = self._db.execute(_NEAR, ranges)
+        return nearest(word, (Spelling(*one) for one in near)) or word
+
+    def _is_known(self, word: str) -> bool:
+        found = {
+            "term": question_terms(word, self._languages),
+            "unmarked": typed_terms(word, self._languages),
+        }
+        return any(self._has(table, stems) for table, stems in found.items() if stems)
+
+    def _has(self, table: str, stems: Sequence[str]) -> bool:
+        sql = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1"  # noqa: S608 - two names
+        return (
+            self._db.execute(sql, (" OR ".join(f'"{one}"' for one in stems),)).fetchone()
+            is not None
+        )

@@ -1,0 +1,81 @@
+"""Which addresses belong to a crawl, and in which form."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+_NOT_TEXT = (
+    ".7z .avi .css .gif .gz .ico .jpeg .jpg .js .json .mov .mp3 .mp4 .png .svg .tar .webp .woff"
+    " .woff2 .xml .zip"
+)
+NO_PAGES = tuple(_NOT_TEXT.split())
+
+_NO_CONTENT = re.compile(
+    r"(?:utm_[a-z]+|fbclid|gclid|msclkid|mc_[ce]id|phpsessid|ref|sort|orderby)(?:=|$)",
+    re.IGNORECASE,
+)
+"""Parameters that change the order of a page or count its visitors, and not its text."""
+
+
+class Scope:
+    """The addresses at or below a start address.
+
+    `https://example.com/help` has `/help` and `/help/…`; `/help/` and `/help/index.html` have
+    what is below `/help/`.
+    """
+
+    def __init__(self, start: str) -> None:
+        self.start = _rooted(start)
+        self._parts = _split(self.start)
+        above, _, name = self._parts.path.rpartition("/")
+        self._page = self._parts.path if name and "." not in name else ""
+        self._folder = f"{self._page or above}/"
+
+    def address(self, url: str) -> str:
+        """The address without its fragment and parameters of no meaning.
+
+        A site answers with and without `www.`, at `http:` and `https:`; all of these become the
+        start's.
+        """
+        url = _rooted(url.partition("#")[0])
+        parts = _split(url)
+        if not parts.netloc:
+            return url
+        if _host(parts) == _host(self._parts) and parts.scheme in {"http", "https"}:
+            parts = parts._replace(scheme=self._parts.scheme, netloc=self._parts.netloc)
+        if parts.query:
+            kept = (one for one in parts.query.split("&") if not _NO_CONTENT.match(one))
+            parts = parts._replace(query="&".join(kept))
+        return parts.geturl()
+
+    def has(self, url: str) -> bool:
+        """Whether an address, in the form of `address`, belongs to the crawl and may be a page."""
+        parts = _split(url)
+        path = parts.path or "/"
+        return (
+            parts.netloc != ""
+            and (parts.scheme, parts.netloc) == (self._parts.scheme, self._parts.netloc)
+            and (path.startswith(self._folder) or path == self._page)
+            and not parts.path.lower().endswith(NO_PAGES)
+        )
+
+
+def _host(parts: SplitResult) -> str:
+    """The host without `www.`, with a port other than the scheme's."""
+    host = parts.netloc.lower().removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, ""))
+    return host.removeprefix("www.")
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address. An address that cannot be read has none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+def _rooted(url: str) -> str:
+    """The address with a path: `https://www.example.com` is the page `/`."""
+    parts = _split(url)
+    return url if parts.path or not parts.netloc else parts._replace(path="/").geturl()

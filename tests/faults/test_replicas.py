@@ -1,0 +1,299 @@
+"""Several servers on one PostgreSQL database, behind nginx (scale E2)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kefu.sessions.store.model import LEASE
+from tests.fakes import behaviours as b
+from tests.fakes.asking import ask, client
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.fixtures import Staged
+from tests.fakes.stage import ORIGIN, UNHURRIED, Stage
+from tests.faults.test_kill import AT_ONCE, Chatty, check_stored, check_told, echo
+from tests.parts.plugin import free_port, slow
+from tests.parts.postgresql import Postgres, programs, until_ready
+
+REFUSED_SECONDS = 5.0
+"""The longest time for an answer or a refusal while the database is away."""
+
+
+class Front:
+    """nginx in front of servers. `url` is the site's address."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._file = folder / "nginx.conf"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def show(self, *servers: Stage) -> None:
+        """Begin to send requests to these servers."""
+        upstreams = "".join(f"server 127.0.0.1:{one.service.port};\n" for one in servers)
+        paths = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        scratch = "".join(f"{name}_temp_path {self.folder}/{name};\n" for name in paths)
+        self._file.write_text(
+            f"daemon off;\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/errors;\n"
+            f"events {{ worker_connections 4096; }}\n"
+            f"http {{\naccess_log off;\n{scratch}upstream kefu {{\n{upstreams}}}\n"
+            f"server {{\nlisten 127.0.0.1:{self.port};\nlocation / {{\n"
+            "proxy_pass http://kefu;\nproxy_http_version 1.1;\nproxy_set_header Host $host;\n"
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n}\n}\n}\n"
+        )
+        if self._process is None:
+            self._process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL)
+            while self._process.poll() is None:
+                with contextlib.suppress(OSError):
+                    socket.create_connection(("127.0.0.1", self.port)).close()
+                    return
+        else:
+            self._process.send_signal(signal.SIGHUP)
+
+    def _command(self) -> list[str]:
+        program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+        assert program
+        return [program, "-p", str(self.folder), "-e", "stderr", "-c", str(self._file)]
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    if not (shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")):
+        pytest.skip("nginx is not installed: make parts")
+    nginx = Front(tmp_path)
+    yield nginx
+    nginx.close()
+
+
+Replicas = Callable[..., list[Stage]]
+
+
+@pytest.fixture
+def replicas(staged: Staged, postgresql: Postgres) -> Replicas:
+    """Servers with one scripted model and one database."""
+    schema = postgresql.new_schema()
+
+    def start(count: int, *, like: Stage | None = None, **settings: Any) -> list[Stage]:
+        made = [like] if like else []
+        for _ in range(count):
+            upstream = made[0].upstream if made else None
+            given = {"store": schema, "capture": "off", **UNHURRIED, **settings}
+            made.append(staged(4, upstream=upstream, **given))
+        return made[1:] if like else made
+
+    return start
+
+
+class Through(Stage):
+    """A site whose requests go through nginx to any of its servers."""
+
+    def __init__(self, front: Front, one: Stage) -> None:
+        super().__init__(one.upstream, one.service, one.keys)
+        self._front = front
+
+    @property
+    def url(self) -> str:
+        return self._front.url
+
+
+async def test_e2_a_chat_goes_on_at_any_of_four_servers(front: Front, replicas: Replicas) -> None:
+    servers = replicas(4)
+    front.show(*servers)
+    servers[0].script(echo)
+    visitor = Visitor(Through(front, servers[0]))
+    for number in range(8):
+        assert (await visitor.say(f"<0.{number}>")).complete
+    for call in servers[0].upstream.journal:
+        check_told(call.body["messages"])
+    assert len(servers[0].upstream.journal[-1].body["messages"]) == 15
+    assert len(await visitor.shown()) == 16
+    for one in servers:
+        assert any(record.get("path") == "/api/chat" for record in one.service.logs())
+
+
+async def test_e2_another_server_cancels_an_answer_within_two_seconds(replicas: Replicas) -> None:
+    making, other = replicas(2)
+    making.script(b.drip(400, delay=0.05))
+    id = new_id()
+    asked = asyncio.create_task(Visitor(making).say("Hello", client_message_id=id))
+    await asyncio.sleep(1.0)
+    began = time.monotonic()
+    async with client() as browser:
+        done = await browser.post(
+            f"{other.url}/api/chat/cancel",
+            json={"client_message_id": id},
+            headers={"Origin": ORIGIN},
+        )
+    assert done.status_code == 204
+    answer = await asked
+    assert time.monotonic() - began < 2.0
+    assert answer.error["code"] == "answer_cancelled", answer.error
+
+
+async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> None:
+    making, other = replicas(2)
+    making.script(b.answer("First"))
+    visitor = Visitor(making)
+    await visitor.say("Hello")
+    making.script(b.drip(400, delay=0.05))
+    asked = asyncio.create_task(visitor.say("And now?"))
+    await asyncio.sleep(1.0)
+    elsewhere = Visitor(other)
+    elsewhere.session_id, elsewhere.token = visitor.session_id, visitor.token
+    assert (await elsewhere.look("", "DELETE")).status_code == 204
+    answer = await asyncio.wait_for(asked, 2.0)
+    assert not answer.complete
+
+
+@pytest.mark.parametrize("streams", [40, slow(200)])
+async def test_e2_a_rolling_restart_cuts_and_refuses_nobody(
+    front: Front, replicas: Replicas, streams: int
+) -> None:
+    """Four servers are replaced, one after the other. Each drains while streams go on and begin."""
+    servers = replicas(4, drain=30, ip_requests_per_minute=0)
+    front.show(*servers)
+    servers[0].script(b.drip(40, delay=0.05))
+    site, is_over = Through(front, servers[0]), asyncio.Event()
+    results: Counter[str] = Counter()
+
+    async def keep_asking() -> None:
+        await asyncio.sleep(random.random() * 2)
+        while not is_over.is_set():
+            answer = await ask(
+                site.url, {"message": "Hello"}, headers={"Origin": ORIGIN}, timeout=60
+            )
+            results["whole" if answer.complete else f"{answer.status} {answer.raw[-200:]!r}"] += 1
+
+    asking = [asyncio.create_task(keep_asking()) for _ in range(streams)]
+    await asyncio.sleep(2.5)
+    for number, old in enumerate(list(servers)):
+        # As Kubernetes does: the proxy leaves the server out, and then the server is told to stop.
+        # Otherwise connections that wait to be accepted are reset.
+        front.show(*(one for one in servers if one is not old))
+        await asyncio.sleep(1.0)
+        old.service.terminate()
+        [servers[number]] = await asyncio.to_thread(
+            lambda: replicas(1, like=servers[-1], drain=30, ip_requests_per_minute=0)
+        )
+        front.show(*servers)
+        assert await asyncio.to_thread(old.service.process.wait, 40) == 0
+    is_over.set()
+    await asyncio.gather(*asking)
+    assert set(results) == {"whole"}, (results, (front.folder / "errors").read_text()[-2000:])
+    assert results["whole"] > 2 * streams
+
+
+async def test_e2_a_second_signal_ends_the_answers_at_once(replicas: Replicas) -> None:
+    [one] = replicas(1, drain=30)
+    one.script(b.drip(400, delay=0.05))
+    asked = asyncio.create_task(Visitor(one).say("Hello"))
+    await asyncio.sleep(1.0)
+    one.service.terminate()
+    await asyncio.sleep(1.0)
+    assert not asked.done()
+    began = time.monotonic()
+    one.service.terminate()
+    assert not (await asked).complete
+    assert await asyncio.to_thread(one.service.process.wait, 10) == 0
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("rounds", [2, slow(40)])
+async def test_e2_killed_servers_lose_nothing_and_double_nothing(
+    front: Front, replicas: Replicas, rounds: int
+) -> None:
+    """One of two servers is killed in each round, while chats go on at the other."""
+    servers = replicas(2)
+    front.show(*servers)
+    servers[0].script(echo)
+    upstream = servers[0].upstream
+    visitors = [Chatty(Through(front, servers[0]), number=number) for number in range(AT_ONCE)]
+    for number in range(rounds):
+        killed = asyncio.Event()
+        chats = [asyncio.create_task(visitor.chat(killed)) for visitor in visitors]
+        busy = len(upstream.journal) + 2 * AT_ONCE
+        assert await upstream.until(lambda: len(upstream.journal) >= busy, 30)  # noqa: B023
+        servers[number % 2].service.kill()
+        killed.set()
+        await asyncio.gather(*chats, return_exceptions=True)
+        await asyncio.to_thread(servers[number % 2].service.restart)
+        front.show(*servers)
+        await asyncio.sleep(0.2)
+    for call in upstream.journal:
+        check_told(call.body["messages"])
+    await asyncio.sleep(LEASE)  # the other server was alone with the killed one's turns
+    for visitor in visitors:
+        assert (await visitor.say(f"<{visitor.number}.9999>")).complete
+        await check_stored(visitor)
+    assert sum(len(visitor.answered) for visitor in visitors) > rounds * AT_ONCE / 4
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """A server that the test stops and starts."""
+    found = programs()
+    if found is None:
+        pytest.skip("PostgreSQL is not installed. Try: make parts")
+    with tempfile.TemporaryDirectory(prefix="kefu-postgresql-") as folder:
+        server = Postgres(found, Path(folder), free_port())
+        server.init()
+        server.start()
+        yield server
+        server.stop()
+
+
+async def test_e2_a_database_that_restarts_leaves_no_chat_hanging(
+    staged: Staged, own_server: Postgres
+) -> None:
+    """Chats go on, or are refused with Retry-After. The answer of before is saved afterwards."""
+    running = staged(2, store=own_server.new_schema(), capture="off")
+    running.script(b.answer("Before"))
+    visitor = Visitor(running)
+    assert (await visitor.say("Hello")).complete
+    running.script(b.drip(80, delay=0.05))
+    under_way = asyncio.create_task(visitor.say("A long one?"))
+    await asyncio.sleep(1.0)
+    await asyncio.to_thread(own_server.stop)
+    running.script(b.answer("Meanwhile"))
+    kinds = Counter[str]()
+    for _ in range(10):
+        began = time.monotonic()
+        answer = await Visitor(running).say("Are you there?")
+        assert time.monotonic() - began < REFUSED_SECONDS
+        assert answer.complete or "Retry-After" in answer.headers, answer
+        kinds["whole" if answer.complete else str(answer.status)] += 1
+    await asyncio.to_thread(own_server.start)
+    until_ready(own_server.url)
+    assert kinds
+    assert (await under_way).text.startswith("drop")
+    async with asyncio.timeout(20):
+        while True:
+            with contextlib.suppress(httpx.HTTPError, KeyError):
+                shown = await visitor.shown()
+                if len(shown) == 4 and shown[-1][2] == "ok":
+                    break
+            await asyncio.sleep(0.3)
+    assert shown[-1][1] == ("drop " * 80).strip()
+    async with asyncio.timeout(20):
+        while not (await Visitor(running).say("And now?")).complete:  # noqa: ASYNC110 - a circuit
+            await asyncio.sleep(0.5)
