@@ -69,7 +69,7 @@ class Month:
     other_seconds: float = 0.02
     """For a preflight or a file."""
     bytes_per_token: float = 202
-    script_bytes: float = 2_250
+    script_bytes: float = 2_480
     chat_bytes: float = 26_300
     """The files of the chat and of its extras, once for each conversation."""
     log_bytes: float = 960
