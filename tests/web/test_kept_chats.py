@@ -456,7 +456,7 @@ async def test_p16_a_failed_message_is_stored_and_not_in_later_prompts(
     async with store_of(kept, time.time) as store:
         calls = await store.calls(SessionId(visitor.session_id or ""))
     tries = [one for one in calls if one.message_id == 3]
-    assert [(one.number, one.error is None) for one in tries] == [(1, False), (11, True)]
+    assert [(one.number, one.error is None) for one in tries] == [(1, False), (101, True)]
     assert tries[0].response is None
     assert json.loads(tries[1].meta)["again"] == 1
     assert [content for _, content, _ in await visitor.shown()] == [

@@ -85,6 +85,8 @@ class Lifecycle(NamedTuple):
         for one in (*self.base.secrets, *self.base.connections, self.base.store, *pages):
             if one:
                 await one.aclose()
+        if traces := self.base.log.traces:
+            await asyncio.to_thread(traces.close)
 
     async def disconnect(self) -> None:
         """Close every connection. The next use opens new connections."""

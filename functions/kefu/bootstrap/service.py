@@ -29,7 +29,7 @@ from kefu.chat.completion import Chat
 from kefu.chat.services import Services
 from kefu.chat.summaries import Summaries
 from kefu.relay.key_pool import KeyPool
-from kefu.settings import Settings, unknown_variables
+from kefu.settings import ConfigurationError, Settings, unknown_variables
 from kefu.web.app import Application, AppParts, create_app
 from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kefu.sessions.turn.service import SessionService
     from kefu.tools.toolbox import Toolbox
     from kefu.web.admin.panel import Panel
+    from kefu.web.traces import Traces
 
 
 class Service(NamedTuple):
@@ -111,6 +112,7 @@ def build(
             contact=contact,
             assistants=build_assistants(base, answered or pages),
             missing=toolbox.missing if toolbox else None,
+            metrics_token=settings.metrics_token.get_secret_value(),
         )
     )
     return Service(app, runtime.close, lifecycle.disconnect, lifecycle.reconnect)
@@ -125,11 +127,26 @@ def _base(settings: Settings, constants: Constants) -> Base:
         secrets=settings.secrets,
         metrics=settings.lambda_function,
     )
+    if settings.metrics:
+        from kefu.web.prometheus import Counters
+
+        log.counters = Counters()
+    if settings.traces:
+        log.traces = _traces(clock)
     model, store = choose_model(settings), open_store(settings, clock, log, constants)
     notices = [sentence for _, sentence in unknown_variables()]
     if not widget_is_built():
         notices.append(NOT_BUILT)
     return Base(settings, constants, clock, log, model, store, notices, secrets=[], connections=[])
+
+
+def _traces(clock: SystemClock) -> Traces:
+    """Raises ConfigurationError without OpenTelemetry's SDK."""
+    try:
+        from kefu.web.traces import Traces
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"KEFU_TRACES needs `kefu[otel]`: {error}.") from None
+    return Traces(clock)
 
 
 # Modules for optional features are imported only when they are enabled: it keeps cold starts short.

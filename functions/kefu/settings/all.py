@@ -169,6 +169,7 @@ class Settings(
             *self.assistant_keys,
             text_of(self.bot_check_secret),
             self.store_password.get_secret_value(),
+            self.metrics_token.get_secret_value(),
             self.panel_token,
         )
 

@@ -57,6 +57,26 @@ class ServerSettings(Section):
         le=3600,
         examples=[30],
     )
+    metrics: bool = setting(
+        False,
+        "server.metrics",
+        "KEFU_METRICS",
+        "Serve `/metrics` for Prometheus: to this machine alone, or with `KEFU_METRICS_TOKEN` to "
+        "who has it.",
+    )
+    metrics_token: SecretStr = setting(
+        SecretStr(""),
+        "server.metrics_token",
+        "KEFU_METRICS_TOKEN",
+        "The bearer token that opens `/metrics` for other machines.",
+    )
+    traces: bool = setting(
+        False,
+        "server.traces",
+        "KEFU_TRACES",
+        "Send traces by OTLP. OpenTelemetry's own variables, such as "
+        "`OTEL_EXPORTER_OTLP_ENDPOINT`, say where. Needs the package `kefu[otel]`.",
+    )
     demo: bool | None = setting(
         None,
         "server.demo",

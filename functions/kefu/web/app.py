@@ -72,6 +72,8 @@ class AppParts(NamedTuple):
     """What assistants may use at `/mcp`; None when it is disabled."""
     missing: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Sentences about tools that chats do without; None for a service without tools."""
+    metrics_token: str = ""
+    """Opens `/metrics` for other machines, if the log counts."""
 
 
 def create_app(parts: AppParts) -> FastAPI:
@@ -179,6 +181,13 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         from kefu.web.routes.mcp import mcp_routes
 
         yield mcp_routes(runtime, parts.assistants)
+    if runtime.log.counters:
+        from kefu.web.prometheus import metrics_routes
+
+        running = runtime.running
+        yield metrics_routes(
+            runtime.log.counters, lambda: len(running.answers), parts.metrics_token
+        )
     yield site_routes(parts.health, parts.problems, parts.missing, demo=options.demo)
 
 

@@ -89,6 +89,7 @@ class Edge:
         )
         scope.setdefault("state", {})["record"] = record
         headers = Headers(scope=scope)
+        record.traceparent = headers.get("traceparent", "")
         guarded = scope["path"].startswith(_GUARDED)
         origin = self._origin_to_allow(scope, headers, guarded=guarded)
         logged = False

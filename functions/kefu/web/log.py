@@ -15,6 +15,8 @@ from kefu.web.request_record import Record
 
 if TYPE_CHECKING:
     from kefu.sessions.store.capacity import Level
+    from kefu.web.prometheus import Counters
+    from kefu.web.traces import Traces
 
 _CREDENTIAL = re.compile(
     r"\b(?:(?i:bearer)\s{1,8}|sk-)(?=[\w.~+/=-]{0,99}\d)[\w.~+/=-]{20,}", re.ASCII
@@ -85,6 +87,9 @@ class RequestLog:
         """The secrets that are removed from log lines and from stored chats."""
         self._metrics = metrics
         self._log = logging.getLogger("kefu")
+        self.counters: Counters | None = None
+        """Receives the metrics, too; None: nobody asks for them."""
+        self.traces: Traces | None = None
 
     def open(self) -> None:
         """Configure logging for the process. Call it in a thread, because it blocks."""
@@ -105,7 +110,13 @@ class RequestLog:
 
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
-        fields |= self._metrics_of(_values(record, fields))
+        values = _values(record, fields)
+        if self.counters:
+            seconds = self._clock.monotonic() - record.started
+            self.counters.request(values, record.code or "ok", seconds)
+        if self.traces:
+            self.traces.ended(record)
+        fields |= self._embedded(values)
         self._write(logging.INFO, "request", fields)
 
     def messages(self, record: Record) -> None:
@@ -162,6 +173,11 @@ class RequestLog:
 
     def _metrics_of(self, values: dict[str, float]) -> dict[str, object]:
         """Return the fields for metrics with these values; empty without metrics."""
+        if self.counters:
+            self.counters.add(values)
+        return self._embedded(values)
+
+    def _embedded(self, values: dict[str, float]) -> dict[str, object]:
         if not self._metrics:
             return {}
         from kefu.web.metrics import embedded

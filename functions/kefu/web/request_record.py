@@ -29,6 +29,8 @@ class Record:
     """The answer of the request; None for other requests."""
     facts: dict[str, object] = field(default_factory=dict)
     """Additional fields of the log line."""
+    traceparent: str = ""
+    """The W3C trace context that the client sent."""
     answer_headers: dict[str, str] = field(default_factory=dict)
     """Headers that `Edge` adds to the response, whether it is an answer or an error."""
 
