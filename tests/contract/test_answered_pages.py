@@ -27,6 +27,7 @@ PAGES = [
 ANSWERS = [
     ("svalbard", "Do you deliver to Svalbard?", "Yes, **Longyearbyen** in ten days."),
     ("gutschein", "Kann ich Gutscheine verschenken?", "Ja, als Brief oder per E-Mail."),
+    ("hanoi", "Có giao hàng đến Hà Nội không?", "Có, trong năm ngày làm việc."),
     ("hats", "可以定制帽子吗？", "可以，二十顶起订，两周交货。"),
     (
         "warranty",
@@ -86,6 +87,8 @@ async def answered(sessions: Sessions, clock: HandClock, tmp_path: Path) -> Asyn
         ("Gutschein per Brief", "answer:answer-gutschein"),
         ("你们能定制帽子吗", "answer:answer-hats"),
         ("起订多少顶", "answer:answer-hats"),
+        ("co giao hang den ha noi khong", "answer:answer-hanoi"),
+        ("Do you deliver to Svalbrad?", "answer:answer-svalbard"),
     ],
 )
 async def test_g31_answers_are_found_by_stems_languages_and_pairs_of_characters(
@@ -119,7 +122,7 @@ async def test_g31_an_answer_is_cited_by_the_name_of_its_author_or_of_the_site(
     hats, *_ = await answered.pages.find("可以定制帽子吗", (), 6)
     assert (hats.cited_as, hats.url) == ("本站 于 2096 年 10 月 2 日回答", "")
     place = page_id("answer:answer-hats")
-    assert [one.text for one in await answered.pages.page(place)] == [ANSWERS[2][2]]
+    assert [one.text for one in await answered.pages.page(place)] == [ANSWERS[3][2]]
     assert not await answered.pages.page("https://shop.example/nothing")
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
+from kefu.knowledge.checking import Findings, check
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import (
@@ -23,6 +24,7 @@ from kefu.knowledge.learning import (
 )
 from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     Encoded,
@@ -38,6 +40,11 @@ from kefu.upstream.reader import PageReader
 
 ROBOTS_AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
+
+_UNREAD_TEXTS = frozenset(
+    {".adoc", ".doc", ".epub", ".json", ".odt", ".org", ".rst", ".rtf", ".xml"}
+)
+"""Files that have text, but are not read, and so are named in the report."""
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 
@@ -91,7 +98,12 @@ def _written(report: LearningReport, size: Size) -> LearningReport:
         PageOutcome(one.url, "skipped", left_out[one.url]) if one.url in left_out else one
         for one in report.outcomes
     ]
-    return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
+    return report._replace(
+        outcomes=outcomes,
+        passages=size.passages,
+        file=size.file,
+        lost_meaning=size.lost_meaning,
+    )
 
 
 def meaning() -> Meaning:
@@ -109,6 +121,16 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
         with suppress(Refused):  # such a source is named in the report
             found.add(checked(source).host)
     return frozenset(found)
+
+
+def checked_file(path: Path) -> Findings:
+    """Check a file that was just written. Raises CannotRead."""
+    file = KnowledgeFile(path)
+    try:
+        pages = list(read_back(path).values())
+        return check(file.parts(), pages, lambda question, limit: file.find(question, (), limit))
+    finally:
+        file.close()
 
 
 class Shown(NamedTuple):
@@ -215,7 +237,7 @@ def _walk(root: Path) -> Iterable[Path]:
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
-        is_read = path.suffix.lower() in READ and path.is_file()
+        is_read = path.suffix.lower() in READ | _UNREAD_TEXTS and path.is_file()
         # A link to a folder is not followed. A link that may have files is reported.
         if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
@@ -255,4 +277,6 @@ def _read(path: Path, url: str, reader: PageReader) -> PageOutcome:
     if not any(block.text.strip() for block in page.blocks):
         return PageOutcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return PageOutcome(page.url, "learnt", remark, page=page, state={"digest": digest})
+    notes = {"notes": "\n".join(read.notes)} if read.notes else {}
+    state: State = {"digest": digest, "reader": READER_VERSION, **notes}
+    return PageOutcome(page.url, "learnt", remark, page=page, state=state)

@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kefu.bootstrap.learn import Options, Shown, hosts, learn, meaning, show
+from kefu.cli.check_pages import check_pages
 from kefu.knowledge.learning import LearningReport, PageOutcome
 from kefu.knowledge.pages import Block
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse, read_settings
 from kefu.terminal.progress import ProgressLine
+
+_SHOWN = 50
+"""Pages with the same reason that are named."""
 
 
 class _Counts:
@@ -39,11 +43,15 @@ def run(options: argparse.Namespace) -> int:
     if not sources:
         raise WrongUse("name the address of a site, a folder or a file.")
     private = hosts(sources) if options.allow_private else frozenset()
-    chosen = Options(Path(options.output), options.url, private, model)
-    return _show(show(sources[0], chosen)) if options.show else _learn(sources, chosen)
+    if options.pages < 1:
+        raise WrongUse("--pages needs a number from 1.")
+    chosen = Options(Path(options.output), options.url, private, model, options.pages)
+    if options.show:
+        return _show(show(sources[0], chosen))
+    return _learn(sources, chosen, is_checked=options.check)
 
 
-def _learn(sources: Sequence[str], options: Options) -> int:
+def _learn(sources: Sequence[str], options: Options, *, is_checked: bool) -> int:
     """Learn the sources with the progress shown, and print the report."""
     counts = _Counts()
     try:
@@ -68,7 +76,9 @@ def _learn(sources: Sequence[str], options: Options) -> int:
         f"{options.output}: {report.pages} pages, {new} of them read now, in {report.passages} "
         f"passages, {report.file / 1e6:.1f} MB.\n"
     )
-    return 0
+    if report.lost_meaning:
+        sys.stdout.write("The meanings of the last run were dropped: they need --meaning again.\n")
+    return check_pages(options.output, report) if is_checked else 0
 
 
 def _print_problems(report: LearningReport) -> None:
@@ -83,8 +93,14 @@ def _print_problems(report: LearningReport) -> None:
         chosen = [one for one in report.outcomes if one.kind == kind and one.reason]
         if chosen:
             sys.stdout.write(f"{title}: {len(chosen)}\n")
+        shown = Counter[str]()
         for one in chosen:
-            sys.stdout.write(f"  {clean(one.url)}  {clean(one.reason)}\n")
+            shown[one.reason] += 1
+            if shown[one.reason] <= _SHOWN:
+                sys.stdout.write(f"  {clean(one.url)}  {clean(one.reason)}\n")
+        for reason, count in shown.items():
+            if count > _SHOWN:
+                sys.stdout.write(f"  … and {count - _SHOWN} more: {clean(reason)}\n")
 
 
 def _show(found: Shown | str) -> int:

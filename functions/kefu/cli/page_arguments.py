@@ -12,6 +12,7 @@ exit codes:
   1  no page was learnt, or the file could not be written
   2  wrong usage
   3  fewer than half of the last run's pages were found, so the old file was kept
+  4  --check: over 3 % of the pages do not find themselves; the file was written
 """
 
 
@@ -53,6 +54,19 @@ def add_learn(commands: Commands) -> None:
         "--meaning",
         action="store_true",
         help="also find pages in other words or languages than the question's (kefu[meaning])",
+    )
+    learn.add_argument(
+        "--pages",
+        metavar="NUMBER",
+        type=int,
+        default=2000,
+        help="pages of a site that are read at most, in 30 minutes for each 2000; the next run "
+        "goes on with the others (%(default)s)",
+    )
+    learn.add_argument(
+        "--check",
+        action="store_true",
+        help="then ask each title and heading as a question, and name the pages in doubt",
     )
     learn.add_argument(
         "--show", action="store_true", help="print the text that is kept of one page, and stop"

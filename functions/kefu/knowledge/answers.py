@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kefu.knowledge.finding import SHORT_QUESTION_TERMS, PassageHit, asked
-from kefu.knowledge.terms import question_terms
+from kefu.knowledge.terms import normal, question_terms, unmarked
 from kefu.knowledge.terms import terms as terms_of
 
 FITTING_SHARE, RELATED_SHARE = 0.6, 1 / 3
@@ -52,6 +52,7 @@ class _Wanted:
     def __init__(self, question: str, before: Sequence[str]) -> None:
         self._question = question
         self._whole = asked(question, before)
+        self._has_accents = unmarked(normal(self._whole)) != normal(self._whole)
         self._terms = dict[str, tuple[Sequence[str], Sequence[str]]]()
 
     def share_of_answer(self, answer: PassageHit) -> float:
@@ -61,7 +62,7 @@ class _Wanted:
         question's terms that the question has, whichever is larger.
         """
         _, whole = self._in(answer.language)
-        answered = _question_terms(answer.title, answer.language)
+        answered = _question_terms(self._typed(answer.title), answer.language)
         return max(self.share_of(answer), _part(answered, frozenset(whole)))
 
     def share_of(self, hit: PassageHit) -> float:
@@ -70,9 +71,13 @@ class _Wanted:
         The terms of a short question include those of the question before.
         """
         own, whole = self._in(hit.language)
-        text = "\n".join((hit.title, *hit.headings, hit.text))
+        text = self._typed("\n".join((hit.title, *hit.headings, hit.text)))
         wanted = whole if len(own) < SHORT_QUESTION_TERMS else own
         return _part(wanted, _all_terms(text, hit.language))
+
+    def _typed(self, text: str) -> str:
+        """A text as the visitor types: without accents, if the question has none."""
+        return text if self._has_accents else unmarked(normal(text))
 
     def _in(self, language: str) -> tuple[Sequence[str], Sequence[str]]:
         """The terms of the question, and those with the question before."""

@@ -46,6 +46,8 @@ class LearningReport(NamedTuple):
     passages: int = 0
     file: int = 0
     """Bytes of the file that was written; 0 when none was."""
+    lost_meaning: bool = False
+    """Whether the last file had numbers for the meaning of passages, and this one has none."""
 
     @property
     def pages(self) -> int:

@@ -118,12 +118,17 @@ _MAX_HEADING_CHARS = 300
 _NUMBERING = re.compile(r"\s*(?:\d+(?:\.\d+)*\.?|[A-Z]\.(?:\d+\.)*)\s+(?=\S)")
 
 
+def unnumbered(heading: str) -> str:
+    """A heading without the number at its begin, such as `2.1.`."""
+    return _NUMBERING.sub("", heading, count=1)
+
+
 def whole_term(text: str, language: str) -> str:
     """One term for a heading or title as a whole, without its number and in any order of its words.
 
     A question has this term, too, so that a heading's words find the text below it.
     """
-    parts = question_terms(_NUMBERING.sub("", text[:_MAX_HEADING_CHARS], count=1), (language,))
+    parts = question_terms(unnumbered(text[:_MAX_HEADING_CHARS]), (language,))
     return "".join(f"{WHOLE_HEADING_MARK}{one}" for one in sorted(parts))
 
 

@@ -16,6 +16,7 @@ def answer(question: str, text: str, language: str = "en") -> PassageHit:
 
 NORWAY = answer("Do you deliver to Norway?", "Yes, by ship: five days and 12 euros.")
 OSLO = answer("可以寄到挪威吗？", "可以，五天送到，12欧元。", "")
+HANOI = answer("Có giao hàng đến Hà Nội không?", "Có, trong năm ngày.", "vi")
 PAGES = [
     PassageHit(f"p{n}", f"https://x.example/{n}", "Delivery", (), "Parcels arrive.", 1.0, "en")
     for n in range(6)
@@ -39,6 +40,9 @@ def places(question: str, found: PassageHit, before: Sequence[str] = ()) -> list
         ("Deliver to Norway by express with insurance and a gift card?", NORWAY, (), [0]),
         ("and to Norway?", NORWAY, ("Where do you deliver?",), [0]),
         ("Do you deliver to Norway?", NORWAY, ("What about hats?",), [0]),
+        ("Do you deliver to Norwya and when?", NORWAY, (), [0]),  # one typo
+        ("có giao hàng đến Hà Nội", HANOI, (), [0]),
+        ("co giao hang den ha noi", HANOI, (), [0]),  # as typed on a phone
         ("Norway with a tent and skis", NORWAY, (), [0]),  # a half, and no page has more
         ("hello", NORWAY, (), []),
         ("Which parcels arrive on Sundays?", NORWAY, (), []),

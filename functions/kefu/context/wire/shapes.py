@@ -136,7 +136,8 @@ def _message(value: Any, role: Role, model: str) -> Shape:
     ]
     facts.calls += _calls_of(value, texts)
     for image in field(value, "images") or ():  # Ollama's
-        facts.tokens += read_media({"type": "image", "data": image}, model, texts)
+        data = field(image, "value") or image
+        facts.tokens += read_media({"type": "image", "data": data}, model, texts)
     _read_content(value, content, parts, facts)
     if not (texts or facts.calls or _has(value, "content") or _has(value, "audio") or parts):
         raise TypeError(_not_a_message(value))

@@ -98,8 +98,8 @@ class Index:
             least = min(FREQUENT_PASSAGES, COMMON_SHARE * count)
             often = [one for one in self._frequency.items() if one[1] > least]
             self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
-        spellings = ((one, one[::-1], count) for one, count in sorted(self._words.items()))
-        self._db.executemany("INSERT INTO spelling VALUES (?, ?, ?)", spellings)
+        both = {f" {word[::-1]}": count for word, count in self._words.items()} | self._words
+        self._db.executemany("INSERT INTO spelling VALUES (?, ?)", sorted(both.items()))
         facts = {"made": made, "languages": " ".join(sorted(self.languages)), "passages": count}
         rows = [(name, str(value)) for name, value in facts.items()]
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)

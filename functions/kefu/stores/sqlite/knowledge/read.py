@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kefu.knowledge.checking import FiledPage
 from kefu.knowledge.finding import (
     LARGE_SITE_PASSAGES,
     MAX_RANKED_PASSAGES,
@@ -84,6 +85,13 @@ class KnowledgeFile:
         """The address of each page, in order."""
         rows = self._db.execute("SELECT source FROM page ORDER BY first")
         return list(dict.fromkeys(one for (one,) in rows))
+
+    def parts(self) -> list[FiledPage]:
+        """All pages, and parts of pages that count as pages, with their passages."""
+        rows = self._db.execute("SELECT first, source, title, passages FROM page ORDER BY first")
+        return [
+            FiledPage(first, source, title, unpacked(cut)) for first, source, title, cut in rows
+        ]
 
     def problems(self) -> list[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""

@@ -21,10 +21,9 @@ TABLES = (
     """CREATE TABLE page (first INTEGER PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL,
     language TEXT NOT NULL, passages BLOB NOT NULL)""",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
-    # The words of the pages, also from their ends, for questions with a typo.
-    """CREATE TABLE spelling (word TEXT PRIMARY KEY, reversed TEXT NOT NULL,
-    passages INTEGER NOT NULL) WITHOUT ROWID""",
-    "CREATE INDEX reversed ON spelling (reversed)",
+    # The words of the pages, for questions with a typo. Each is there a second time from its end,
+    # behind a space.
+    "CREATE TABLE spelling (word TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
     # For the next run: the pages as they were read, with their frame. Compressed together, because
     # pages share lines.
     "CREATE TABLE whole (pages BLOB NOT NULL)",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kefu.knowledge.spelling import Spelling, half, is_comparable, nearest
 from kefu.knowledge.terms import normal, question_terms, replaced, typed_terms, unmarked
 
 _LAST = chr(sys.maxunicode)
 _NEAR = """SELECT word, passages FROM spelling
-    WHERE (word BETWEEN ? AND ? OR reversed BETWEEN ? AND ?) AND length(word) BETWEEN ? AND ?"""
+    WHERE word BETWEEN ? AND ? AND length(word) BETWEEN ? AND ?"""
 
 
 class TypedWords:
@@ -36,10 +36,13 @@ class TypedWords:
     def _meant(self, word: str) -> str:
         if not is_comparable(word) or self._is_known(word):
             return word
-        start, end, size = word[: half(word)], word[::-1][: half(word)], len(word)
-        ranges = (start, start + _LAST, end, end + _LAST, size - 1, size + 1)
-        near = self._db.execute(_NEAR, ranges)
-        return nearest(word, (Spelling(*one) for one in near)) or word
+        near = (Spelling(*one) for one in self._near(word[: half(word)], len(word)))
+        from_end = self._near(f" {word[::-1][: half(word)]}", len(word) + 1)
+        turned = (Spelling(one[:0:-1], passages) for one, passages in from_end)
+        return nearest(word, (*near, *turned)) or word
+
+    def _near(self, start: str, size: int) -> Iterable[tuple[str, int]]:
+        return self._db.execute(_NEAR, (start, start + _LAST, size - 1, size + 1))
 
     def _is_known(self, word: str) -> bool:
         found = {

@@ -5,6 +5,7 @@ complete.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import sqlite3
 import tempfile
@@ -19,6 +20,9 @@ from kefu.knowledge.learning import Learnt
 from kefu.stores.sqlite.knowledge.index import Index
 from kefu.stores.sqlite.knowledge.packed import packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
+
+KILLED_SECONDS = 86_400.0
+"""A file beside the learnt pages that is older was left by a killed run."""
 
 NOTHING_OWN = "has no text of its own"
 """The reason why a page is not learnt: its text is on many pages."""
@@ -65,6 +69,8 @@ class Size(NamedTuple):
     file: int
     left_out: Mapping[str, str] = MappingProxyType({})
     """The pages that have no text of their own, each with the reason."""
+    lost_meaning: bool = False
+    """Whether the file that was replaced had numbers for the meaning of passages."""
 
 
 def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
@@ -73,7 +79,8 @@ def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
     Equal pages give equal bytes with the same version of SQLite. Raises OSError, sqlite3.Error.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _beside(path) as new:
+    lost = meaning is None and _had_meaning(path)
+    with _beside(path, run.made) as new:
         with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
@@ -85,14 +92,18 @@ def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
             db.execute("COMMIT")
             db.execute("VACUUM")
         _flush(new)
-        size = size._replace(file=new.stat().st_size)
+        size = size._replace(file=new.stat().st_size, lost_meaning=lost)
         new.replace(path)
         _flush(path.parent)
     return size
 
 
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _beside(path: Path, now: float) -> Iterator[Path]:
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        with contextlib.suppress(OSError):
+            if now - left.stat().st_mtime > KILLED_SECONDS:
+                left.unlink()
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
     os.close(handle)
     new = Path(name)
@@ -142,6 +153,16 @@ def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> No
             if meaning.encoded:
                 meaning.encoded(done, new)
         db.execute("INSERT INTO meaning VALUES (?, ?)", (first, vectors))
+
+
+def _had_meaning(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+        try:
+            return bool(meaning_of(db))
+        except sqlite3.DatabaseError:
+            return False
 
 
 _Vectors = Mapping[tuple[str, bytes], bytes]
