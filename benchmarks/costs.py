@@ -69,8 +69,8 @@ class Month:
     other_seconds: float = 0.02
     """For a preflight or a file."""
     bytes_per_token: float = 202
-    script_bytes: float = 1_900
-    chat_bytes: float = 25_300
+    script_bytes: float = 2_480
+    chat_bytes: float = 26_300
     """The files of the chat and of its extras, once for each conversation."""
     log_bytes: float = 960
     """A request's line of 700 bytes, and Lambda's own."""

@@ -8,11 +8,12 @@ export interface Made {
   readonly maps: ReadonlyMap<string, string>;
   readonly manifest: Tag & { readonly loader: Tag };
   readonly sizes: Readonly<
-    Record<"loader" | "chat" | "extras" | "contact" | "tools" | "tip" | "all", Buffer>
+    Record<"loader" | "open" | "extras" | "contact" | "tools" | "tip" | "all", Buffer>
   >;
 }
 
 type Measures = Readonly<Record<"loader" | "first answer" | "tools", number>>;
 export const LIMITS: Measures;
 export function measured(sizes: Made["sizes"]): Measures;
+export function sizeOf(code: Buffer): number;
 export function made(): Promise<Made>;

@@ -96,7 +96,7 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "extras", "loader", "page-fields", "options", "settings", "tip"];
+  const files = ["open", "extras", "loader", "page-fields", "options", "settings", "tip"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

@@ -89,9 +89,9 @@ def served(widget: Path) -> set[str]:
     """The package contains all files of the widget, also compressed."""
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
-    kinds = {re.sub(r"\.[0-9a-f]{12}\.", ".*.", name) for name in plain}
-    later = ("check", "comment", "contact", "extras", "mount", "resume", "talk", "tip")
-    parts = ("", ".*", "-chat.*", *(f"-{name}.*" for name in later))
+    kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
+    later = ("check", "comment", "contact", "extras", "mount", "open", "resume", "talk", "tip", "tools")
+    parts = ("", ".*", *(f"-{name}.*" for name in later))
     scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}
     assert {name for name in kinds if name.endswith(".js")} == scripts
     assert {f"chat-widget-{language}.*.json" for language in ("ar", "ja", "zh-TW")} < kinds

@@ -3,6 +3,17 @@
 import { type Ask, errorOf, plainAsk } from "./transport/http.ts";
 import { element } from "./view/dom.ts";
 
+declare global {
+  interface Window {
+    trustedTypes?: {
+      createPolicy(
+        name: string,
+        rules: { createScriptURL: (url: string) => string },
+      ): { createScriptURL(url: string): string };
+    };
+  }
+}
+
 /** Maximum wait for the provider's script. The visitor may take as long as they need. */
 const LONGEST_WAIT_MS = 10_000;
 const POLL_MS = 50;

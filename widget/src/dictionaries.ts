@@ -1,36 +1,32 @@
-/** The texts of a language. English is built in; any other language is fetched when needed. */
+/** The texts of a language. English is built in; any other language is fetched beside the chat. */
 
-import { ENGLISH, type Texts } from "./texts.ts";
+import type { Dictionary } from "./texts.ts";
 
 declare global {
-  /** A hash over all files that the chat fetches, which is part of their names; set by the build. */
-  const PARTS: string;
+  /** A hash over all dictionaries, which is part of their names; set by the build. */
+  const DICTIONARIES: string;
 }
 
 /** Milliseconds to wait for a dictionary. After this time the texts are English. */
-export const LONGEST_WAIT_MS = 4_000;
+const LONGEST_WAIT_MS = 4_000;
 
 /**
+ * The texts of `language` that are translated; none for English, on failure, or after the time limit.
+ *
  * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow
  * dictionaries only in `connect-src`, and a page that pins the widget's hash runs no other code.
  */
-export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
-  return language === "en"
-    ? ENGLISH
-    : jsonOf(`chat-widget-${language}.${PARTS}.json`, folder, ENGLISH);
-}
-
-/** Fetches a JSON file; returns `otherwise` on failure or after the time limit. */
-export async function jsonOf<T>(
-  name: string,
-  base: URL | string | undefined,
-  otherwise: T,
-): Promise<T> {
+export async function textsOf(
+  language: string,
+  folder: string | undefined,
+): Promise<Partial<Dictionary>> {
+  if (language === "en") return {};
   try {
+    const url = new URL(`chat-widget-${language}.${DICTIONARIES}.json`, folder);
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
-    const response = await fetch(new URL(name, base), { credentials: "omit", signal });
-    return response.ok ? await response.json() : otherwise;
+    const response = await fetch(url, { credentials: "omit", signal });
+    return response.ok ? await response.json() : {};
   } catch {
-    return otherwise;
+    return {};
   }
 }

@@ -1,8 +1,6 @@
 /** The texts of extras.ts in English; other languages have them in their dictionary. */
 
 export interface ExtraTexts {
-  /** The accessible name of the group of suggested questions. */
-  readonly suggestions: string;
   /** The label of the Copy button of a code block, and its label after a click. */
   readonly copy: string;
   readonly copied: string;
@@ -21,8 +19,6 @@ export interface ExtraTexts {
   /** The label of the Delete button after the first click, when it asks for confirmation. */
   readonly eraseForGood: string;
   readonly failed: string;
-  /** The label of the button that removes the tip beside the launcher. */
-  readonly dismiss: string;
   /** The accessible name of the button that scrolls to the end of the conversation. */
   readonly newest: string;
   /** The text during the wait before an automatic retry. `{seconds}`: a number. */
@@ -37,7 +33,6 @@ export interface ExtraTexts {
 }
 
 export const ENGLISH_EXTRAS: ExtraTexts = {
-  suggestions: "Suggested questions",
   copy: "Copy",
   copied: "Copied",
   sources: "Sources",
@@ -51,7 +46,6 @@ export const ENGLISH_EXTRAS: ExtraTexts = {
   erase: "Delete chat",
   eraseForGood: "Delete for good?",
   failed: "That did not work",
-  dismiss: "Dismiss",
   newest: "Go to the newest message",
   tryingAgain: "Trying again in {seconds} s",
   reconnecting: "The connection was lost. Reconnecting…",

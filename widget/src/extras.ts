@@ -1,6 +1,6 @@
 /**
  * Features that a first answer with default settings does not need, in a file of their own: copying
- * and rating answers, the menu and the restoring of a stored chat, and suggested questions.
+ * and rating answers, the menu and the restoring of a stored chat.
  */
 
 import { warnOfUnknown } from "./attributes.ts";
@@ -12,18 +12,15 @@ import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import type { ChatPort, Feature, Kit } from "./features/feature.ts";
 import type { ToolsModule } from "./features/tools/index.ts";
 import { Lazy } from "./lazy.ts";
-import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
 import { QUIET_MS } from "./quiet.ts";
 import type { Resume, ResumeModule } from "./resume.ts";
 import type { Seat } from "./seat.ts";
-import { isOn, textOf } from "./settings.ts";
+import { isOn } from "./settings.ts";
 import type { Store } from "./store.ts";
-import { readSuggestions } from "./suggestions.ts";
 import type { Talk, TalkModule } from "./talk.ts";
 import type { Texts } from "./texts.ts";
-import type { TipModule } from "./tip.ts";
 import { type Ask, plainAsk } from "./transport/http.ts";
 import { restore } from "./transport/restore.ts";
 import type { KeptChat } from "./transport/transport.ts";
@@ -36,11 +33,9 @@ import { adopt, element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
 import { fade } from "./view/fade.ts";
 import { addJump } from "./view/jump.ts";
-import { showLogo } from "./view/logo.ts";
 import { lostLine } from "./view/lost-line.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { citedOf, linkNumbers, sourceList } from "./view/sources.ts";
-import { suggestionBar } from "./view/suggestion-bar.ts";
 import { whenBack } from "./when-back.ts";
 
 declare global {
@@ -49,25 +44,19 @@ declare global {
   const CONTACT_INTEGRITY: string;
   const TALK_INTEGRITY: string;
   const CHECK_INTEGRITY: string;
-  const MOUNT_INTEGRITY: string;
   const RESUME_INTEGRITY: string;
   const TOOLS_INTEGRITY: string;
-  const TIP_INTEGRITY: string;
 }
 
-/** Imports another module of this build, by its name and hash. */
-export type ImportPart = <Module>(name: string, integrity: string) => Promise<Module>;
-
 /**
- * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
- * further files: the talk with a person, the contact form if the site has one, and the bot check.
+ * The extras for the widget in `root`. `speak` announces a text to screen readers. The seat
+ * fetches further files: the talk with a person, the contact form if the site has one, and the bot check.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
-  part: ImportPart,
-  { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
+  { settings, apiUrl, script, fetch: part }: Seat,
 ) {
   warnOfUnknown(settings);
   adopt(root, stylesheet);
@@ -138,12 +127,6 @@ export default function extras(
       })
     : undefined;
   contact?.load();
-  if (textOf(settings.tip)) {
-    part<TipModule>("tip", TIP_INTEGRITY).then(
-      ({ default: tip }) => tip(root as ShadowRoot, settings, words.dismiss),
-      () => {},
-    );
-  }
   const check = new Lazy<Check>(async () => {
     const module: CheckModule = await part("check", CHECK_INTEGRITY);
     return module.default(root as ShadowRoot, `${settings.botCheck}`, apiUrl, script?.nonce);
@@ -216,15 +199,6 @@ export default function extras(
     /** The panel exists. */
     drawn: () => {
       isDrawn = true;
-      const logo = textOf(settings.logo);
-      if (logo) showLogo(root, logo);
-    },
-    suggestions: (setting: unknown, chosen: (text: string) => void) =>
-      suggestionBar(words.suggestions, readSuggestions(setting), chosen),
-    /** Moves the widget into the element of `data-mount`. Returns whether that was done. */
-    mount: async () => {
-      const module = await part<MountModule>("mount", MOUNT_INTEGRITY).catch(() => undefined);
-      return module?.default(root as ShadowRoot, `${settings.mount}`);
     },
     restore: async (kept: KeptChat, store: Store, owner: Owner) => {
       restored = await restore(kept, store, owner);

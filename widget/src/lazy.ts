@@ -1,34 +1,7 @@
 /** Modules that the chat fetches at their first use. */
 
-import { LONGEST_WAIT_MS } from "./dictionaries.ts";
-import { renew } from "./transport/renew.ts";
-import { element } from "./view/dom.ts";
-
-/** Imports the module `name` of this build from the folder of `script`. Rejects on any failure. */
-export function lazyModule<Module>(
-  host: HTMLElement,
-  script: HTMLScriptElement | null,
-  name: string,
-  integrity: string,
-): Promise<Module> {
-  const href = new URL(`chat-widget-${name}.${PARTS}.js`, script?.src).href;
-  // The link verifies the hash; import() has no such option, and takes the file that the link fetched.
-  const link = element("link", {
-    rel: "modulepreload",
-    href,
-    integrity,
-    nonce: script?.nonce as string,
-  });
-  return new Promise<Module>((resolve, reject) => {
-    link.onload = () => resolve(import(href));
-    link.onerror = (event) => {
-      if (script) renew(script.src);
-      reject(event);
-    };
-    setTimeout(reject, LONGEST_WAIT_MS);
-    host.append(link);
-  }).finally(() => link.remove());
-}
+/** Milliseconds to wait for a module. After this time the chat goes on without it. */
+const LONGEST_WAIT_MS = 4_000;
 
 /** A module that is fetched once, when it is first needed. */
 export class Lazy<Module> {
@@ -42,7 +15,7 @@ export class Lazy<Module> {
 
   /** The module, or undefined if it cannot be fetched; the next call tries again. */
   load(): Promise<Module | undefined> {
-    this.#coming ??= this.#bring().then(
+    this.#coming ??= inTime(this.#bring()).then(
       (module) => {
         this.#module = module;
         return module;
@@ -68,4 +41,12 @@ export class Lazy<Module> {
       });
     }
   }
+}
+
+/** Rejects after the time limit. */
+function inTime<T>(coming: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    setTimeout(reject, LONGEST_WAIT_MS);
+    coming.then(resolve, reject);
+  });
 }

@@ -2,12 +2,15 @@
  * The loader: draws the launcher, and fetches the chat when the visitor or the page's scripts need it.
  * Calls of the page's scripts are queued until then, and run in their order.
  *
- * The loader has to stay below 1.6 KB, so code that the chat can run belongs there.
+ * The loader has to stay small, so code that the chat can run belongs there.
  */
 
+import { textsOf } from "./dictionaries.ts";
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { isKeptOpen } from "./kept-open.ts";
-import { HOST_TAG, type Host } from "./seat.ts";
+import { languageOf } from "./languages.ts";
+import { partsOf } from "./parts.ts";
+import { HOST_TAG, type Host, type Seat } from "./seat.ts";
 import { isOn, lookOf, settingsOf, USABLE } from "./settings.ts";
 import { CHAT, drawing } from "./view/drawing.ts";
 import stylesheet from "./view/launcher.css";
@@ -19,8 +22,8 @@ declare global {
   }
 }
 
-/** Fetches the chat into its `host`; `failed` is called if that is not possible now. */
-export type Bring = (host: Host, script: HTMLScriptElement | null, failed: () => void) => void;
+/** Creates the chat in its `host`. Rejects if that is not possible now. */
+export type Bring = (host: Host, seat: Seat) => Promise<unknown>;
 
 /** One function without helpers, because each further function makes the file larger. */
 export function start(bring: Bring): void {
@@ -56,7 +59,9 @@ export function start(bring: Bring): void {
   const send = (): void => {
     if (isComing) return;
     isComing = true;
-    bring(host, script, () => {
+    // At the same time as the chat: the visitor waits once for both.
+    seat.texts ??= textsOf(languageOf(wanted), script?.src);
+    bring(host, seat).catch(() => {
       isComing = false;
       // After a mere movement of the pointer, a failure is not shown: the visitor has asked for nothing.
       if (!calls.splice(0)[0]) return;
@@ -93,7 +98,9 @@ export function start(bring: Bring): void {
     chat = arrived;
     for (const call of calls) call();
   };
-  host.kefu = { launcher, settings, apiUrl: address.href, script, take };
+  const fetch = partsOf(host, script);
+  const seat: Seat = { launcher, settings, apiUrl: address.href, script, fetch, take };
+  host.kefu = seat;
 
   // TypeScript does not know that a text can be assigned to a DOMTokenList.
   (launcher as { part: unknown }).part = launcher.className = "launcher";
@@ -104,8 +111,8 @@ export function start(bring: Bring): void {
   launcher.onpointerenter = launcher.onfocus = send;
 
   const sheet = new CSSStyleSheet();
-  const language = settings.lang || document.documentElement.lang || navigator.language;
-  sheet.replaceSync(stylesheet + lookOf(settings, language));
+  const wanted = [settings.lang, document.documentElement.lang, ...navigator.languages];
+  sheet.replaceSync(stylesheet + lookOf(settings, wanted.find(Boolean)));
   const shadow = host.attachShadow({ mode: "open" });
   shadow.adoptedStyleSheets = [sheet];
   // Next to the body: a transform or filter on the body would move elements with a fixed position.

@@ -1,7 +1,9 @@
 /** The interface between the loader and the chat: two scripts that share one element. */
 
 import type { Acts } from "./handle.ts";
+import type { FetchPart } from "./parts.ts";
 import type { Settings } from "./settings.ts";
+import type { Dictionary } from "./texts.ts";
 
 export const HOST_TAG = "kefu-chat";
 
@@ -11,6 +13,10 @@ export interface Seat {
   readonly apiUrl: string;
   /** The loader's script element; the widget's other files are in the same folder. */
   readonly script: HTMLScriptElement | null;
+  /** Fetches a module of the build that the loader belongs to. */
+  fetch: FetchPart;
+  /** The texts in the visitor's language, from the moment at which the chat is fetched. */
+  texts?: Promise<Partial<Dictionary>>;
   /** Receives the functions of the chat, and runs the calls that were queued before. */
   take(chat: Acts): void;
 }

@@ -14,6 +14,10 @@ export interface Texts {
   readonly open: string;
   readonly close: string;
   readonly messages: string;
+  /** The accessible name of the group of suggested questions. */
+  readonly suggestions: string;
+  /** The label of the button that removes the tip beside the launcher. */
+  readonly dismiss: string;
   readonly placeholder: string;
   readonly agree: string;
   readonly send: string;
@@ -46,6 +50,8 @@ export const ENGLISH: Texts = {
   open: "Open chat",
   close: "Close chat",
   messages: "Conversation",
+  suggestions: "Suggested questions",
+  dismiss: "Dismiss",
   placeholder: "Ask anything…",
   agree: "Agree",
   send: "Send",

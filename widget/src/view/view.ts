@@ -14,7 +14,9 @@ import { Launcher } from "./launcher.ts";
 import type { MenuActs } from "./menu.ts";
 import { Panel } from "./panel.ts";
 import { COVERS_PAGE, fillScreen } from "./screen.ts";
+import { suggestionBar } from "./suggestion-bar.ts";
 import { Transcript } from "./transcript.ts";
+import welcomeStyles from "./welcome.css";
 import stylesheet from "./widget.css";
 
 /** The visitor's actions on the conversation. */
@@ -40,8 +42,7 @@ export interface Surface {
   readonly launcher: HTMLButtonElement;
   readonly texts: Texts;
   readonly options: Options;
-  /** Creates the bar of suggested questions. */
-  readonly suggestions: (chosen: (text: string) => void) => HTMLElement;
+  readonly suggestions: readonly string[];
   readonly useExtras: UseExtras;
 }
 
@@ -63,7 +64,9 @@ export class View {
       acts.agreed();
     });
     this.transcript = this.#newTranscript(asking, acts);
-    this.#suggestions = surface.suggestions((text) => this.#ask(() => asking.send(text)));
+    this.#suggestions = suggestionBar(texts.suggestions, surface.suggestions, (text) =>
+      this.#ask(() => asking.send(text)),
+    );
     this.composer = new Composer(
       texts,
       (act) => this.#consent.whenGiven(act),
@@ -85,7 +88,7 @@ export class View {
   /** Attaches the view to the page, until `gone` is aborted. */
   mount(gone: AbortSignal): void {
     const { page, host, launcher } = this.#surface;
-    adopt(host.shadowRoot, answerStyles + stylesheet);
+    adopt(host.shadowRoot, answerStyles + stylesheet + welcomeStyles);
     host.shadowRoot?.prepend(this.panel.node);
     if (launcher.isConnected) fillScreen(page, this.panel.node, gone);
   }

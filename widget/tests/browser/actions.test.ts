@@ -192,11 +192,12 @@ test("late extras are added to each finished answer; only the last one has the b
     release = resolve;
   });
   it.service.script(answer(["one"]), answer(["```js\nlet two;\n```"]), refusal(400, "bad"));
-  const { page, send, idle, answers, trouble } = await it.visit();
-  await page.route(/widget-extras/, async (route) => {
-    await held;
-    await route.continue();
-  });
+  const { page, send, idle, answers, trouble } = await it.visit({}, {}, undefined, (page) =>
+    page.route(/widget-extras/, async (route) => {
+      await held;
+      await route.continue();
+    }),
+  );
   for (const question of ["1", "2"]) {
     await send(question);
     await idle();
@@ -221,14 +222,15 @@ for (const [what, spoil] of [
     daily(spoil === "changed"),
     async () => {
       it.service.script(answer(["one"]), answer(["two"]));
-      const { page, send, idle, answers } = await it.visit();
       let isSpoilt = true;
-      await page.route(/widget-extras/, async (route) => {
-        if (!isSpoilt) return route.continue();
-        if (spoil === "away") return route.abort();
-        const response = await route.fetch();
-        return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
-      });
+      const { page, send, idle, answers } = await it.visit({}, {}, undefined, (page) =>
+        page.route(/widget-extras/, async (route) => {
+          if (!isSpoilt) return route.continue();
+          if (spoil === "away") return route.abort();
+          const response = await route.fetch();
+          return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+        }),
+      );
       await send("first");
       await idle();
       await pause(300);

@@ -1,6 +1,6 @@
 /** The file of the contact form: fetched only with data-contact, and the chat works without it. */
 
-import type { Page } from "playwright-core";
+import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, cited, DONE, finish, inSession } from "../scripted-service.ts";
 import { daily, eventually, pause, stage } from "./harness.ts";
@@ -35,8 +35,10 @@ for (const [attributes, expected] of [
 ] as const) {
   test(`with ${JSON.stringify(attributes)} the file is fetched ${expected.length} times (W2, H1)`, async () => {
     keeping("one", "two");
-    const { page, send, idle, errors } = await it.visit(attributes);
-    const fetched = fetches(page);
+    let fetched = (): number => 0;
+    const { page, send, idle, errors } = await it.visit(attributes, {}, undefined, async (page) => {
+      fetched = fetches(page);
+    });
     for (const question of ["first", ASKS]) {
       await send(question);
       await idle();
@@ -51,15 +53,17 @@ for (const [attributes, expected] of [
 
 test("a form that is loaded after the answer is still offered, where the visitor sees it (H1)", async () => {
   keeping("A long answer. ".repeat(200));
-  const { page, send, idle } = await it.visit({ "data-contact": "" });
   let arrive = (): void => {};
   const arrival = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  await page.route(/widget-contact/, async (route) => {
-    await arrival;
-    await route.continue();
-  });
+  const contact = { "data-contact": "" };
+  const { page, send, idle } = await it.visit(contact, {}, undefined, (page) =>
+    page.route(/widget-contact/, async (route) => {
+      await arrival;
+      await route.continue();
+    }),
+  );
   await send(ASKS);
   await idle();
   await page.locator("kefu-chat .actions").waitFor();
@@ -81,12 +85,15 @@ for (const [what, spoil] of [
     daily(spoil === "away"),
     async () => {
       keeping("one");
-      const { page, send, idle, answers } = await it.visit({ "data-contact": "" });
-      const fetched = fetches(page);
-      await page.route(/widget-contact/, async (route) => {
-        if (spoil === "away") return route.abort();
-        const response = await route.fetch();
-        return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+      let fetched = (): number => 0;
+      const contact = { "data-contact": "" };
+      const { page, send, idle, answers } = await it.visit(contact, {}, undefined, (page) => {
+        fetched = fetches(page);
+        return page.route(/widget-contact/, async (route) => {
+          if (spoil === "away") return route.abort();
+          const response = await route.fetch();
+          return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+        });
       });
       await send(ASKS);
       await idle();
@@ -130,11 +137,14 @@ for (const link of ["javascript:alert(1)", "http://example.com", "data:text/html
 test("a service without a form and a link offers nothing (H1)", async () => {
   keeping("one");
   it.service.contact = { fields: [], consent: "", link: "" };
-  const { page, send, idle } = await it.visit({ "data-contact": "" });
-  const described = page.waitForResponse(/\/api\/contact$/);
+  let described: Promise<Response> | undefined;
+  const contact = { "data-contact": "" };
+  const { page, send, idle } = await it.visit(contact, {}, undefined, async (page) => {
+    described = page.waitForResponse(/\/api\/contact$/);
+  });
   await send(ASKS);
   await idle();
-  await (await described).finished();
+  await (await described)?.finished();
   await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
   expect(await offers(page).count()).toBe(0);
 });

@@ -23,6 +23,9 @@ export interface Visit {
   idle(): Promise<void>;
 }
 
+/** Called before the page is opened, as for routes of files that the widget fetches at once. */
+type Prepare = (page: Page) => Promise<unknown>;
+
 export interface Stage {
   browser: Browser;
   service: ScriptedService;
@@ -32,11 +35,12 @@ export interface Stage {
     attributes?: Readonly<Record<string, string>>,
     options?: BrowserContextOptions,
     html?: string,
+    prepare?: Prepare,
   ): Promise<Visit>;
   /** Opens any address; where the widget is, the visitor shows interest at once. */
-  open(url: string, options?: BrowserContextOptions): Promise<Visit>;
+  open(url: string, options?: BrowserContextOptions, prepare?: Prepare): Promise<Visit>;
   /** Opens any address without waiting for the chat: only the loader's elements exist. */
-  glance(url: string, options?: BrowserContextOptions): Promise<Visit>;
+  glance(url: string, options?: BrowserContextOptions, prepare?: Prepare): Promise<Visit>;
 }
 
 /** Patient, because a busy machine is slow; tests of silence are QUICK. */
@@ -68,16 +72,16 @@ async function browserOfProcess(): Promise<Browser> {
 /** Sets the stage for the tests of one file. */
 export function stage(): Stage {
   const it = {} as Stage;
-  it.visit = async (attributes = {}, options = {}, html) => {
+  it.visit = async (attributes = {}, options = {}, html, prepare) => {
     const all = { "data-api-url": it.service.url, "data-open": "", ...DEFAULTS, ...attributes };
-    return it.open(it.site.page("/", html ?? pageWith(all)), options);
+    return it.open(it.site.page("/", html ?? pageWith(all)), options, prepare);
   };
-  it.open = async (url, options = {}) => {
-    const visit = await it.glance(url, options);
+  it.open = async (url, options = {}, prepare) => {
+    const visit = await it.glance(url, options, prepare);
     await interest(visit.page);
     return visit;
   };
-  it.glance = async (url, options = {}) => {
+  it.glance = async (url, options = {}, prepare) => {
     const context = await it.browser.newContext(options);
     const page = await context.newPage();
     const errors: string[] = [];
@@ -85,6 +89,7 @@ export function stage(): Stage {
       if (message.type() === "error") errors.push(message.text());
     });
     page.on("pageerror", (error) => errors.push(String(error)));
+    await prepare?.(page);
     await page.goto(url);
     return visitOf(page, errors);
   };

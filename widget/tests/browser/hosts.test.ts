@@ -201,15 +201,14 @@ test("the strictest policy the docs name is enough, Trusted Types too (W14)", as
   const policy =
     `default-src 'none'; script-src 'self' 'nonce-r4nd0m'; style-src 'self'; ` +
     `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'; ` +
-    `base-uri 'none'; form-action 'none'; trusted-types`;
-  const ways = { "/chat-widget.js": "kefu-chat", [await pinned()]: "'none'" };
-  for (const [path, policies] of Object.entries(ways)) {
+    `base-uri 'none'; form-action 'none'; trusted-types 'none'`;
+  for (const path of ["/chat-widget.js", await pinned()]) {
     it.service.script(answer(["Yes."]));
     const html = blank("")
       .replace("<script ", '<script nonce="r4nd0m" ')
       .replace("/chat-widget.js", path);
     const { page, launcher, send, answers, errors } = await it.open(
-      it.site.page("/strict", html, `, ${policy} ${policies}`),
+      it.site.page("/strict", html, `, ${policy}`),
     );
     await launcher.click();
     await send("Do you ship?");
@@ -224,11 +223,11 @@ test("under Trusted Types a chat that could not be fetched comes with the next c
   const policy =
     `default-src 'none'; script-src 'self'; style-src 'self'; ` +
     `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'; ` +
-    `trusted-types kefu-chat 'allow-duplicates'`;
+    `trusted-types 'none'`;
   const strict = it.site.page("/strict", blank(""), `, ${policy}`);
   const { page, launcher, panel } = await it.glance(strict);
   let fails = true;
-  await page.route(/widget[-.](chat|all)/, (route) => (fails ? route.abort() : route.continue()));
+  await page.route(/widget[-.](open|all)/, (route) => (fails ? route.abort() : route.continue()));
   await launcher.click();
   const complaint = (): Promise<string> =>
     launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);

@@ -3,6 +3,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, inSession, type Play } from "../scripted-service.ts";
+import { pageWith } from "../site.ts";
 import { eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
@@ -109,17 +110,25 @@ test("if the file for taking up cannot be fetched, the note is shown", async () 
   );
 });
 
+/** Opens the page with the widget, after the requests of `visit` have been routed. */
+async function arrive({ page, panel }: Visit): Promise<void> {
+  const all = { "data-api-url": it.service.url, "data-open": "", "data-lang": "en" };
+  await page.goto(it.site.page("/", pageWith(all)));
+  await panel.waitFor();
+}
+
 /** The file of extras, which a first answer asks for, comes late; undefined: it does not come. */
 async function firstCut(extrasAfterMs: number | undefined, ...answers: readonly Play[]) {
   it.service.script(CUT);
   it.service.kept = [];
   it.service.answers.push(...answers);
-  const visit = await it.visit();
+  const visit = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
   await visit.page.route("**/chat-widget-extras.*", async (route) => {
     if (extrasAfterMs === undefined) return route.abort();
     await pause(extrasAfterMs);
     return route.continue();
   });
+  await arrive(visit);
   await watched(visit.page);
   await visit.send("Tell me");
   return visit;
@@ -231,7 +240,7 @@ test("a first answer that is cut offline before the extras are there goes on, to
   );
   it.service.kept = [];
   it.service.answers.push(answer(["Half an answer is whole."]));
-  const visit = await it.visit();
+  const visit = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
   const { page, answers, idle, trouble } = visit;
   let isAway = true;
   const asked: (() => void)[] = [];
@@ -240,6 +249,7 @@ test("a first answer that is cut offline before the extras are there goes on, to
     await new Promise<void>((resolve) => asked.push(resolve));
     return route.abort();
   });
+  await arrive(visit);
   await visit.send("Tell me");
   await eventually(() => answers.last().innerText(), "Half an");
   await page.context().setOffline(true);

@@ -36,9 +36,8 @@ test("only the transports send requests, and dictionaries.ts fetches files", () 
 test("only the loader and the chat that follows it read the page's globals and elements", () => {
   expect(filesWith(/\bwindow\.|globalThis|currentScript|document\.querySelector/)).toEqual([
     "all.ts",
-    "chat.ts",
-    "fetch-chat.ts",
     "loader.ts",
+    "open.ts",
   ]);
 });
 
@@ -50,6 +49,6 @@ test("nothing turns text into markup or code, and nothing listens to messages (W
 
 test("views know no request, no storage and no page", () => {
   const inner = [...sources].filter(([path]) => path.startsWith("view/"));
-  const outside = /from "\.\.\/(transport\/\w+|store|owner|loader|chat|widget|handle)\.ts"/;
+  const outside = /from "\.\.\/(transport\/\w+|store|owner|loader|open|widget|handle)\.ts"/;
   expect(inner.filter(([, code]) => outside.test(code)).map(([path]) => path)).toEqual([]);
 });

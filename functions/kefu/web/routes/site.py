@@ -30,7 +30,7 @@ _PAGE_POLICY = (
     "img-src 'self' data:; {frames}base-uri 'none'; form-action 'none'; frame-ancestors {framed_by}"
 )
 
-_HASHED = re.compile(r"\.[0-9a-f]{12}\.")
+_HASHED = re.compile(r"\.[\w-]{12}\.")
 """Matches file names with a content hash. A hashed file never changes, so caches may keep it."""
 
 # Sent without an Origin too, because a shared cache may reuse the response for other origins.
