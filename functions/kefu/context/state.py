@@ -59,10 +59,6 @@ class TrimState(NamedTuple):
             return self
         return self._replace(measured=tokens, measured_as=self.counted, measured_exact=self.exact)
 
-    def uncalibrated(self) -> TrimState:
-        """The state without the provider's count."""
-        return self._replace(measured=0, measured_as=0, measured_exact=False)
-
     def room(self, room: int, *, exact: bool = False, beside: int = 0) -> int:
         """The tokens of the counter that correspond to `room` tokens of the provider.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kefu.context.budget import Budget
-from kefu.context.conversation import Conversation, CountedOnce
+from kefu.context.conversation import Conversation, CountedOnce, extent_of_prompt
 from kefu.context.cost import CALIBRATED, MessageCounter
 from kefu.context.stages import DropTurns, ReplaceBySummary
 from kefu.context.state import TrimState
@@ -42,9 +42,7 @@ async def trim_with_summary(
     plain = window_for(messages, budget, "fifo", counter)
     if "budget" not in plain.reasons:
         return plain
-    first = systems = _systems(messages)
-    while first < len(messages) and messages[first].summary:
-        first += 1
+    systems, first = extent_of_prompt(messages)
     previous = "\n".join(map(summary_text, messages[systems:first]))
     rest = [*messages[:systems], *messages[first:]]
     talk = Conversation(rest, CountedOnce(rest, counter), counter.priming)
@@ -60,7 +58,7 @@ async def trim_with_summary(
         return trim_messages(rest, room, stages, counter, state=state)
 
     due = trimmed(TrimState()).to_summarize
-    if due is None or summary_message(".", allowance, counter) is None:
+    if not due or not summary_message(".", allowance, counter):
         return plain._replace(fallback="no room")
     text, failure = await _written(summarize, due.messages, previous)
     told = summary_message(text, allowance, counter)
@@ -72,10 +70,6 @@ async def trim_with_summary(
 
 _SUMMARY_SHARE = 0.25
 """The most of the room that a summary may have."""
-
-
-def _systems(messages: Sequence[Message]) -> int:
-    return next((at for at, m in enumerate(messages) if m.role != "system"), len(messages))
 
 
 async def _written(
