@@ -15,7 +15,7 @@ RUN python -m venv /opt/kefu \
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY functions/kefu functions/kefu
 COPY --from=widget /kefu/functions/kefu/web/static functions/kefu/web/static
-RUN pip install --no-cache-dir hatchling==1.27.0 \
+RUN pip install --no-cache-dir hatchling==1.33.0 \
  && pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
  && /opt/kefu/bin/pip install --no-cache-dir --no-deps dist/kefu-*.whl \
  && find /opt/kefu -name __pycache__ -prune -exec rm -r {} + \
