@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kefu.sessions.store.model import Retention, SessionId
-from kefu.stores.sqlite.sessions import SqliteSessions
 from kefu.stores.sqlite.memory import SqliteMemory
+from kefu.stores.sqlite.sessions import SqliteSessions
 
 
 class ChatsInMemory(SqliteSessions):
