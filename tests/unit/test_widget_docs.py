@@ -33,7 +33,7 @@ def test_c16_the_copy_of_a_pinned_widget_has_every_file_that_it_fetches(tmp_path
 
     found = {file.name for file in copy.iterdir()}
     texts = [script.decode()]
-    modules = set()
+    modules: set[str] = set()
     for text in texts:  # a module has the hashes of those that it fetches
         for begin in set(INTEGRITY.findall(text)) - modules:
             modules.add(begin)
