@@ -121,3 +121,29 @@ def test_words_serve_alone_without_the_package_or_the_numbers(
         [sys.executable, "-c", WITHOUT, str(file)], capture_output=True, text=True, check=True
     )
     assert printed.stdout.split() == [f"{SITE}/delivery#customs", str(has_meaning)]
+
+
+class Nearest:
+    """A model that takes the passage about tracking for the nearest."""
+
+    def nearest(self, question: str, limit: int) -> list[int]:
+        return [3]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("are customs for a parcel paid at checkout", "delivery#customs"),
+        ("customs parcel elephants zebras", "delivery#tracking"),
+    ],
+)
+def test_k14_a_passage_with_the_words_of_a_question_stays_first(
+    tmp_path: Path, question: str, first: str
+) -> None:
+    """The meaning puts another one first if the passage has few of the words."""
+    write(tmp_path / "site.kefu", run(ENGLISH))
+    opened = KnowledgeFile(tmp_path / "site.kefu")
+    assert opened.find(question, (), 6)[0].url == f"{SITE}/delivery#customs"
+    opened._meanings = Nearest()  # type: ignore[assignment]
+    assert opened.find(question, (), 6)[0].url == f"{SITE}/{first}"
+    opened.close()

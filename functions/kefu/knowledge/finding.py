@@ -120,8 +120,12 @@ def fits_badly(
     if len(question_terms(question, languages)) < SHORT_QUESTION_TERMS:
         return True
     wanted = question_terms(asked(question, before), languages)
-    best = max((len(one.terms) for one in found[:2]), default=0)
-    return best < ENOUGH_TERMS_SHARE * len(wanted)
+    return not any(has_enough_terms(one, wanted) for one in found[:2])
+
+
+def has_enough_terms(found: PassageHit, wanted: Sequence[str]) -> bool:
+    """Whether a passage has so many terms of a question that it needs no other words."""
+    return len(found._replace(wanted=wanted).terms) >= ENOUGH_TERMS_SHARE * len(wanted)
 
 
 def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:

@@ -16,6 +16,7 @@ from kefu.knowledge.finding import (
     PassageHit,
     asked,
     chosen,
+    has_enough_terms,
     joined,
 )
 from kefu.knowledge.pages import Passage, page_id
@@ -117,7 +118,11 @@ class KnowledgeFile:
         typed = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
         rows = self._by_words(weights, typed if plain else {})
         if self._meanings:
-            rows = joined([id for id, _ in rows], self._meanings.nearest(text, MAX_HITS))
+            best = next(self._hits(rows[:1]), None)
+            ids = [id for id, _ in rows]
+            rows = joined(ids, self._meanings.nearest(text, MAX_HITS))
+            if best and has_enough_terms(best, wanted):
+                rows.sort(key=lambda row: row[0] != ids[0])  # a stable sort: the others follow
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
 
     def page(self, address: str) -> list[PassageHit]:
