@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from kefu.stores.postgresql.store import PostgresStore
 from tests.contract.child import Child
 from tests.contract.engines import new_table
 from tests.parts.plugin import each
+from tests.parts.postgresql import Postgres
 
 ONE, TWO = "1" * 12, "2" * 12
 
@@ -135,4 +137,20 @@ async def test_l4_store_that_gave_up_its_connections_opens_new_ones(
     await asyncio.gather(*under_way)
     assert not await store.reserve("before", 1, 21)
     assert await store.reserve("before", 1, 22)
+    await store.aclose()
+
+
+async def test_e1_all_columns_of_one_name_have_one_collation(postgresql: Postgres) -> None:
+    """Else the list of a million chats takes seconds: a join would use no index."""
+    store = PostgresStore(postgresql.new_schema(), time.time)
+    await store.cooldowns()
+    rows = await store.database.run(
+        lambda db: db.execute(
+            "SELECT column_name, coalesce(collation_name, '') FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND data_type = 'text'"
+            " AND (column_name = 'session' OR (table_name, column_name) = ('sessions', 'id'))"
+        ).fetchall()
+    )
+    assert len(rows) > 5
+    assert {collation for _, collation in rows} == {"C"}
     await store.aclose()
