@@ -75,8 +75,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX contacts_created ON contacts (created);
     CREATE TABLE answers (
       id text COLLATE "C" PRIMARY KEY, session text COLLATE "C" NOT NULL, site text NOT NULL,
-      created float8 NOT NULL, updated float8 NOT NULL, question text NOT NULL, text text NOT NULL, author text NOT NULL,
-      page text NOT NULL
+      created float8 NOT NULL, updated float8 NOT NULL, question text NOT NULL,
+      text text NOT NULL, author text NOT NULL, page text NOT NULL
     );
     CREATE TABLE answers_version (version integer NOT NULL);
     INSERT INTO answers_version VALUES (0);
