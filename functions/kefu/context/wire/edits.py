@@ -73,24 +73,30 @@ def _copy(value: Any, name: str, content: Any) -> Any:
 def alternating(values: Sequence[Any]) -> list[Any]:
     """The messages with user messages in a row joined into one copy.
 
-    Tool results stay apart, except in Bedrock's format, which wants them in one message.
+    In Bedrock's format, any messages of one role are: tool results with a question, and two answers
+    of which the question between them was dropped. In other formats, tool results stay apart.
     """
     joined: list[Any] = []
     for value in values:
-        if joined and _can_be_joined(joined[-1]) and _can_be_joined(value):
+        if joined and _can_be_joined(joined[-1], value):
             joined[-1] = _both(joined[-1], value)
         else:
             joined.append(value)
     return joined
 
 
-def _can_be_joined(value: Any) -> bool:
-    """Whether it is a user's message; of Bedrock's, also one with tool results."""
-    if field(value, "role") != "user":
+def _can_be_joined(first: Any, second: Any) -> bool:
+    role = field(first, "role")
+    if role != field(second, "role"):
         return False
+    if all(map(_is_bedrocks, (first, second))):
+        return True
+    return role == "user" and all(shape_of(m, "").role == "user" for m in (first, second))
+
+
+def _is_bedrocks(value: Any) -> bool:
     content = field(value, "content")
-    is_bedrocks = isinstance(content, list) and bool(content) and _part_type(content) is None
-    return is_bedrocks or shape_of(value, "").role == "user"
+    return isinstance(content, list) and bool(content) and _part_type(content) is None
 
 
 def _both(first: Any, second: Any) -> Any:
@@ -131,8 +137,7 @@ def question_like(value: Any, text: str) -> Any:
         return made if isinstance(value, Mapping) else type(value)(**made)
     if field(value, "type") == "human" and not isinstance(value, Mapping):  # LangChain's
         return type(value)(content=text)
-    content = field(value, "content")
-    if isinstance(content, list) and content and _part_type(content) is None:  # Bedrock's
+    if _is_bedrocks(value):
         return {"role": "user", "content": [{"text": text}]}
     return {"role": "user", "content": text}
 
