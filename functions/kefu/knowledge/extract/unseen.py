@@ -76,6 +76,8 @@ def _remove_hidden(tree: LexborHTMLParser, shown: set[str]) -> Iterator[str]:
     for node in _inner_first(tree, _HIDDEN):
         if _is_panel(node, shown):
             yield _note("kept, shown by a click", node)
+        elif _is_hidden(node) and _is_section(node):
+            yield _note("kept, shown by a script", node)
         elif _is_hidden(node):
             yield _note("left out, hidden", node)
             node.decompose()
@@ -118,6 +120,15 @@ def _is_panel(node: LexborNode, shown: set[str]) -> bool:
         or attributes.get("role") == "tabpanel"
         or attributes.get("hidden") == "until-found"
     )
+
+
+def _is_section(node: LexborNode) -> bool:
+    """Whether a hidden part is a section that a script shows, such as the help for one product."""
+    names = f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"
+    is_window = _BANNER.search(_CAMEL.sub("-", names).lower()) or "dialog" in names
+    has_heading = node.css_first("h2, h3, h4, h5, h6") is not None
+    has_text = node.css_first("p, li, td, dd, pre") is not None
+    return has_heading and has_text and not is_window and node.attributes.get("role") is None
 
 
 def _is_banner(node: LexborNode) -> bool:

@@ -121,6 +121,18 @@ def test_g13_other_hidden_parts_and_buttons_are_left_out() -> None:
     assert texts(body) == ["Seen."]
 
 
+def test_g13_a_hidden_section_with_a_heading_is_text_that_a_script_shows() -> None:
+    """LibreOffice's help shows the sections of one program."""
+    section = "<h3>Apply styles</h3><p>Writer sets the style.</p>"
+    assert texts(f"<span hidden=true>{section}</span>") == [
+        "Apply styles",
+        "Writer sets the style.",
+    ]
+    for names in ("class=modal", "id=newsletterPopup", "role=dialog", "role=menu"):
+        assert texts(f"<p>Seen.</p><div hidden {names}>{section}</div>") == ["Seen."]
+    assert texts("<p>Seen.</p><div style='display:none'><h3>Sold out</h3></div>") == ["Seen."]
+
+
 def test_g13_the_button_of_a_menu_is_no_text_of_its_own() -> None:
     blocks = read("<button aria-expanded=false aria-controls=m>Menu</button><ul id=m>").page.blocks
     assert [(one.text, one.linked) for one in blocks] == [("Menu", True)]
