@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import sys
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from tests.parts.fetch import DOCUMENTATION
 
 SITES = tuple(DOCUMENTATION)
+LEAST = {"libreoffice-zh": 0.98}
+"""The share of headings that find their pages, where it is another than 0.95."""
 QUESTIONS = 300
 AMONG = 5
 URL = "https://docs.example/"
@@ -49,7 +52,31 @@ def headings(folder: Path) -> Sequence[Asked]:
             places[_NUMBER.sub("", text, count=1)].add(url)
     once = sorted(Asked(text, *urls) for text, urls in places.items() if len(urls) == 1)
     asked = [one for one in once if len(re.findall(r"\w", one.question)) > 2]
-    return random.Random(0).sample(asked, QUESTIONS)
+    return random.Random(0).sample(asked, min(QUESTIONS, len(asked)))
+
+
+def mistyped(asked: Sequence[Asked]) -> Sequence[Asked]:
+    """The headings with a word of five letters, each with one typo in its longest word."""
+    rng, typed = random.Random(2), list[Asked]()
+    for question, url in asked:
+        words = re.findall("[^\\W\\d_]{5,}", question)
+        if not words or not max(words, key=len).isascii():
+            continue
+        word = max(words, key=len)
+        at = rng.randrange(1, len(word) - 1)
+        left, here, after, right = word[:at], word[at], word[at + 1], word[at + 2 :]
+        one = rng.choice(
+            (left + after + right, left + here * 2 + after + right, left + after + here + right)
+        )
+        typed.append(Asked(question.replace(word, one, 1), url))
+    return typed
+
+
+def without_accents(asked: Sequence[Asked]) -> Sequence[Asked]:
+    """The headings as they are typed on a keyboard without accents."""
+    parts = ((unicodedata.normalize("NFD", question), url) for question, url in asked)
+    plain = (("".join(c for c in text if not unicodedata.combining(c)), url) for text, url in parts)
+    return [Asked(text.replace("đ", "d").replace("Đ", "D"), url) for text, url in plain]
 
 
 def shortened(asked: Sequence[Asked]) -> Sequence[Asked]:
