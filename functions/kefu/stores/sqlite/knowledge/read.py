@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
 MAX_HITS = 40
 """Passages that are read for a question, before at most two of a page are kept."""
 
-_RANKED = """SELECT rowid, sum(score) AS score FROM (
+_RANKED = "SELECT rowid, -rank FROM term WHERE term MATCH ? ORDER BY rank, rowid LIMIT ?"
+_WEIGHTED = """SELECT rowid, sum(score) AS score FROM (
     SELECT term.rowid, -rank * wanted.value AS score
     FROM json_each(?) AS wanted CROSS JOIN term WHERE term MATCH wanted.key{unmarked})
     GROUP BY rowid ORDER BY score DESC, rowid LIMIT ?"""
 _UNMARKED = """ UNION ALL SELECT unmarked.rowid, -rank * typed.value
     FROM json_each(?) AS typed CROSS JOIN unmarked WHERE unmarked MATCH typed.key"""
-"""BM25 is a sum over terms. Each is searched alone, because FTS5 has no weights for terms."""
+"""BM25 is a sum over terms. Terms of one weight are searched together, because FTS5 has no weights
+for terms.
+"""
 
 MENDED_WEIGHT = 0.5
 """The weight of a word that stands for a word with a typo: it may be another one."""
@@ -147,9 +151,12 @@ class KnowledgeFile:
         self, weights: Mapping[str, float], typed: Mapping[str, float]
     ) -> list[tuple[int, float]]:
         """The best passages for terms with their weights, and for terms without accents."""
-        sql = _RANKED.format(unmarked=_UNMARKED if typed else "")
-        tables = (weights, typed) if typed else (weights,)
-        return self._db.execute(sql, (*map(json.dumps, tables), MAX_HITS)).fetchall()
+        together, plain = _grouped(weights), _grouped(typed)
+        if not plain and list(together.values()) == [1.0]:
+            return self._db.execute(_RANKED, (*together, MAX_HITS)).fetchall()
+        sql = _WEIGHTED.format(unmarked=_UNMARKED if plain else "")
+        groups = map(json.dumps, (together, plain) if plain else (together,))
+        return self._db.execute(sql, (*groups, MAX_HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
         """The terms that a large index does not list as frequent. Below `MAX_RARE_TERMS`, the
@@ -203,6 +210,14 @@ class KnowledgeFile:
             url = _link(source, one.anchor)
             place = (source, url, title, one.headings, one.text)
             yield PassageHit(*place, round(score, 3), language, part=first)
+
+
+def _grouped(weights: Mapping[str, float]) -> dict[str, float]:
+    """A query for the terms of each weight."""
+    groups = defaultdict[float, list[str]](list)
+    for term, weight in weights.items():
+        groups[weight].append(term)
+    return {" OR ".join(terms): weight for weight, terms in groups.items()}
 
 
 def _opened(path: Path) -> sqlite3.Connection:
