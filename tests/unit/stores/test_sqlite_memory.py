@@ -11,9 +11,9 @@ from kefu.errors import StoreUnavailable
 from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.memory import MemoryStore
-from kefu.stores.sqlite.sessions import SqliteSessions
 from kefu.stores.sqlite.file import TIDY_AFTER
 from kefu.stores.sqlite.memory import SqliteMemory
+from kefu.stores.sqlite.sessions import SqliteSessions
 
 DAY = 86400.0
 
