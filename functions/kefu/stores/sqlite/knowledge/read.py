@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.knowledge.checking import FiledPage
 from kefu.knowledge.finding import (
+    KEPT_TERMS_SHARE,
     LARGE_SITE_PASSAGES,
     MAX_RANKED_PASSAGES,
     MAX_RARE_TERMS,
     PassageHit,
     asked,
     chosen,
-    has_enough_terms,
+    has_terms,
     joined,
 )
 from kefu.knowledge.pages import Passage, page_id
@@ -125,7 +126,7 @@ class KnowledgeFile:
             best = next(self._hits(rows[:1]), None)
             ids = [id for id, _ in rows]
             rows = joined(ids, self._meanings.nearest(text, MAX_HITS))
-            if best and has_enough_terms(best, wanted):
+            if best and has_terms(best, wanted, KEPT_TERMS_SHARE):
                 rows.sort(key=lambda row: row[0] != ids[0])  # a stable sort: the others follow
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
 
