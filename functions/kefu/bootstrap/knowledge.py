@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from kefu import __version__
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.constants import KNOWLEDGE_TOKENS, LOCAL_KNOWLEDGE_TOKENS
 from kefu.bootstrap.options import prompt_room
 from kefu.chat.admission import Admission
+from kefu.errors import InvalidRequest
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder
     from kefu.knowledge.finding import Knowledge
+    from kefu.knowledge.learning import PageOutcome
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.page_tools import SitePages
     from kefu.web.routes.mcp import Assistants
+
+
+AGENT = f"Kefu/{__version__}"
 
 
 def learnt_pages(base: Base) -> ReloadingKnowledge | None:
@@ -111,6 +120,53 @@ def build_assistants(base: Base, pages: SitePages | None) -> Assistants | None:
 
     tools, keys = PageTools(pages, KNOWLEDGE_TOKENS), ClientKeys(base.settings.assistant_keys)
     return Assistants(tools, base.store.limits, keys, base.store.sessions, base.clock.now)
+
+
+def page_learner(
+    base: Base, files: Sequence[ReloadingKnowledge]
+) -> Callable[[str], Awaitable[tuple[str, str]]] | None:
+    """Learns one page of a site whose other pages are in one of the files.
+
+    None without files on this machine, or without what reads pages (`kefu[learn]`).
+    """
+    writable = [one for one in files if one.is_writable]
+    if not writable or find_spec("selectolax") is None:
+        return None
+
+    async def learn(url: str) -> tuple[str, str]:
+        host = urlsplit(url).netloc
+        for file in writable:
+            if any(urlsplit(one).netloc == host for one in await file.sources()):
+                return await _learn_page(url, file, base.clock.now)
+        raise InvalidRequest("url: no learnt page has this host.", param="url")
+
+    return learn
+
+
+async def _learn_page(
+    url: str, file: ReloadingKnowledge, now: Callable[[], float]
+) -> tuple[str, str]:
+    from kefu.knowledge.pages import PageText
+    from kefu.upstream.crawl.crawl import Crawler
+    from kefu.upstream.crawl.fetch import Fetcher
+
+    async def read() -> PageOutcome:
+        # The owner has named this host to `kefu learn`, with --allow-private if it is private.
+        host = frozenset({urlsplit(url).hostname or ""})
+        fetcher = Fetcher(AGENT, private=host)
+        try:
+            return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
+        finally:
+            await fetcher.aclose()
+
+    # In a thread with its own loop, because the reader's process is waited for.
+    outcome = await asyncio.to_thread(asyncio.run, read())
+    if outcome.page:
+        await file.add(outcome.page, now())
+    elif outcome.status in {404, 410} or outcome.kind == "skipped":
+        await file.add(PageText(url, "", ()), now())
+        return "forgotten", outcome.reason
+    return outcome.kind, outcome.reason
 
 
 def _opened(

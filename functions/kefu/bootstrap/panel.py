@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kefu import __version__
@@ -28,6 +28,7 @@ def operator_panel(
     contact: HandOff | None,
     pages: PanelPages | None,
     answered: Sequence[AnsweredPages],
+    learn_page: Callable[[str], Awaitable[tuple[str, str]]] | None,
 ) -> Panel:
     """Build the panel; only for settings that enable it."""
 
@@ -72,4 +73,5 @@ def operator_panel(
         pages=pages,
         has_answers=bool(answered),
         answers_changed=answers_changed,
+        learn_page=learn_page,
     )

@@ -16,6 +16,7 @@ from kefu.bootstrap.knowledge import (
     build_assistants,
     build_grounder,
     learnt_pages,
+    page_learner,
 )
 from kefu.bootstrap.lifecycle import Lifecycle
 from kefu.bootstrap.options import allowance, prompt_policy, web_options
@@ -212,4 +213,6 @@ def _panel(
     handoff = contact.handoff if contact else None
     every = [lifecycle.answered, *(one.answered for one in lifecycle.sites)]
     answered = [one for one in every if one]
-    return operator_panel(base, runtime, pools, sessions, handoff, lifecycle.pages, answered)
+    files = [lifecycle.pages, *(one.pages for one in lifecycle.sites)]
+    learn = page_learner(base, [one for one in files if one])
+    return operator_panel(base, runtime, pools, sessions, handoff, lifecycle.pages, answered, learn)

@@ -35,6 +35,8 @@ class PageOutcome(NamedTuple):
     reason: str = ""
     page: PageText | None = None
     state: State = NO_STATE
+    status: int = 0
+    """The HTTP status of a page that failed."""
 
 
 class LearningReport(NamedTuple):

@@ -305,6 +305,12 @@ class AnswerBody(StrictBody):
     """Whether somebody has read the marks."""
 
 
+class PageBody(StrictBody):
+    """A page of the site that has changed."""
+
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>\"]{1,2000}$")]
+
+
 # Responses are TypedDicts and not models: responses are not validated, only described in OpenAPI.
 
 

@@ -112,7 +112,7 @@ class Crawler:
         """Read only the start page."""
         with closing(self._reader):
             try:
-                return self._read(await self._get(self._scope.start))
+                return self._read(await self._fetcher.get(self._scope.start, {}, lambda _: ""))
             except Refused as error:
                 return self._missed(self._scope.start, error)
 
@@ -261,7 +261,7 @@ class Crawler:
         """The outcome for a known page that failed: its last text is used, unless it is gone."""
         known = self._known.get(url)
         if known is None or error.kind == "skipped":
-            return PageOutcome(url, error.kind, str(error))
+            return PageOutcome(url, error.kind, str(error), status=error.status)
         gone = int(known.get("gone", 0)) + (error.status in {403, 404, 410})
         if gone > 1:
             return PageOutcome(url, "failed", f"{error}, for the second time: forgotten")

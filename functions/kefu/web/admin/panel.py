@@ -127,6 +127,8 @@ class Panel:
     """Whether a site has pages, among which answers of people are found."""
     answers_changed: Callable[[], None] = lambda: None
     """Is called after an answer of a person was changed here."""
+    learn_page: Callable[[str], Awaitable[tuple[str, str]]] | None = None
+    """Learns one address. Returns the outcome and its reason. Raises InvalidRequest."""
 
     async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.

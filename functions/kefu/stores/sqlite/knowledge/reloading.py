@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from kefu.knowledge.finding import PassageHit
+from kefu.knowledge.pages import PageText
+from kefu.stores.sqlite.knowledge.fresh import FreshPages
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 
@@ -82,6 +84,7 @@ class ReloadingKnowledge:
         self._original = original
         self._file = None if original else KnowledgeFile(path)
         self._version = None if original else _version(path)
+        self._fresh = FreshPages(path)
         self._looked = monotonic()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-knowledge")
         self._refreshing: asyncio.Task[None] | None = None
@@ -135,11 +138,25 @@ class ReloadingKnowledge:
         return self._file.languages if self._file else ()
 
     async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
-        return await self._read(lambda file: file.find(question, before, limit))
+        return await self._read(lambda file: self._fresh.find(file, question, before, limit))
 
     async def page(self, address: str) -> Sequence[PassageHit]:
         """All passages of a page, in order: see `KnowledgeFile.page`. Raises nothing."""
-        return await self._read(lambda file: file.page(address))
+        return await self._read(lambda file: self._fresh.page(file, address))
+
+    async def sources(self) -> Sequence[str]:
+        """The addresses of the pages of the file."""
+        return await self._read(KnowledgeFile.sources)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether pages may be added: the file is no copy of an original elsewhere."""
+        return self._original is None or isinstance(self._original, LocalFile)
+
+    async def add(self, page: PageText, now: float) -> None:
+        """Use a page instead of the file's page of its address. Raises OSError."""
+        loop, made = asyncio.get_running_loop(), self.facts.made
+        await loop.run_in_executor(self._thread, self._fresh.add, page, now, made)
 
     async def problems(self) -> Sequence[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""
