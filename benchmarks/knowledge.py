@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate
@@ -220,6 +221,7 @@ def _documentation_lines(folder: Path) -> list[str]:
         return ["The documentation sites are not in .parts/; for their lines: make parts"]
     names = f"{'found':>12}{'a word less':>13}{'a typo':>9}{'mean ms':>9}"
     lines = [f"{'headings of documentation':32}{names}"]
+    asked_in = defaultdict[str, list[bool]](list)
     for name in documentation.SITES:
         documentation.learn(part / name, folder / "docs.kefu")
         file, asked = KnowledgeFile(folder / "docs.kefu"), documentation.headings(part / name)
@@ -230,8 +232,14 @@ def _documentation_lines(folder: Path) -> list[str]:
         typed = documentation.mistyped(asked)
         typo = f"{documentation.share_found(file, typed):.3f}" if typed else ""
         lines.append(f"{name:32}{whole:>12.3f}{shorter:>13.3f}{typo:>9}{mean:>9.2f}")
+        for one in documentation.written():
+            if one.site == name and one.urls:
+                pages = [hit.page for hit in file.find(one.question, (), documentation.AMONG)]
+                asked_in[one.words].append(any(page in one.urls for page in pages))
         file.close()
         (folder / "docs.kefu").unlink()
+    names = {"page": "questions in the pages' words", "other": "questions in other words"}
+    lines += [f"{names[one]:32}{sum(found) / len(found):>12.3f}" for one, found in asked_in.items()]
     return lines
 
 

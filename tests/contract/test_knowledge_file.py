@@ -94,6 +94,7 @@ def test_a_follow_up_is_found_with_the_question_before_it(file: Path) -> None:
         ("can i tarck it?", "delivery#tracking"),
         ("working dyas to nrway", "delivery#norway"),
         ("refnud", "returns"),
+        ("hurs of the shp", "hours"),
         ("Oesterreich lieferungn", "de"),
         ("osterreich", "de"),
         ("OSTERREICH", "de"),

@@ -5,6 +5,7 @@ Each heading that is on one page alone, without its number, is a question. The p
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
@@ -35,6 +36,26 @@ _NUMBER = re.compile(
 class Asked(NamedTuple):
     question: str
     url: str
+
+
+class Written(NamedTuple):
+    """A question that somebody wrote, and the pages that answer it; none for `words` "none"."""
+
+    site: str
+    question: str
+    words: str
+    """Whose words it has: those of the `page`, or `other` words."""
+    urls: Sequence[str]
+
+
+def written() -> Sequence[Written]:
+    """Sixty questions over the sites, a third of them in Chinese, ten of them without an answer."""
+    lines = Path(__file__).with_name("questions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = map(json.loads, lines)
+    return [
+        Written(one["site"], one["q"], one["words"], [f"{URL}{page}" for page in one["gold"]])
+        for one in rows
+    ]
 
 
 def learn(folder: Path, file: Path) -> None:

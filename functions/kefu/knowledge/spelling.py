@@ -27,8 +27,9 @@ def words(text: str) -> Iterator[str]:
             yield run
 
 
-def is_comparable(word: str) -> bool:
-    return SHORTEST_WORD <= len(word) <= LONGEST_WORD and not any(map(str.isdigit, word))
+def is_comparable(word: str, missing: int = 0) -> bool:
+    """`missing`: letters that a typo may have left out."""
+    return SHORTEST_WORD - missing <= len(word) <= LONGEST_WORD and not any(map(str.isdigit, word))
 
 
 def half(word: str) -> int:

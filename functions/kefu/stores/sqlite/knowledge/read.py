@@ -106,7 +106,7 @@ class KnowledgeFile:
 
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
-        own = set(question_terms(asked(question, before), self.languages))
+        own = dict.fromkeys(question_terms(asked(question, before), self.languages))
         question = self._typed.mended(question)
         text = asked(question, before)
         wanted = question_terms(text, self.languages)[:MAX_TERMS]
@@ -115,7 +115,7 @@ class KnowledgeFile:
         near = self._related(wanted)
         weights = {f'"{term}"': RELATED_WEIGHT for term in near}
         weights |= dict.fromkeys(self._single(wanted), 1.0)
-        for term in self._rare(wanted):
+        for term in self._rare(list(dict.fromkeys((*wanted, *own)))[:MAX_TERMS]):
             weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
         whole = {whole_term(question, language) for language in self.languages}
         weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from kefu.knowledge.spelling import Spelling, half, is_comparable, nearest
 from kefu.knowledge.terms import normal, question_terms, replaced, typed_terms, unmarked
 
+MAX_ENDING = 2
+"""Letters that a stem may lack, if a word that no page has shall count as known by its stem."""
+
 _LAST = chr(sys.maxunicode)
 _NEAR = """SELECT word, passages FROM spelling
     WHERE word BETWEEN ? AND ? AND length(word) BETWEEN ? AND ?"""
@@ -34,7 +37,7 @@ class TypedWords:
         return typed_terms(plain, self._languages)
 
     def _meant(self, word: str) -> str:
-        if not is_comparable(word) or self._is_known(word):
+        if not is_comparable(word, missing=1) or self._is_known(word):
             return word
         near = (Spelling(*one) for one in self._near(word[: half(word)], len(word)))
         from_end = self._near(f" {word[::-1][: half(word)]}", len(word) + 1)
@@ -45,10 +48,11 @@ class TypedWords:
         return self._db.execute(_NEAR, (start, start + _LAST, size - 1, size + 1))
 
     def _is_known(self, word: str) -> bool:
-        found = {
-            "term": question_terms(word, self._languages),
-            "unmarked": typed_terms(word, self._languages),
-        }
+        if self._db.execute("SELECT 1 FROM spelling WHERE word = ?", (word,)).fetchone():
+            return True
+        stems = [one for one in question_terms(word, self._languages) if _is_like(word, one)]
+        typed = typed_terms(word, self._languages)
+        found = {"term": stems, "unmarked": [one for one in typed if _is_like(word, one[1:])]}
         return any(self._has(table, stems) for table, stems in found.items() if stems)
 
     def _has(self, table: str, stems: Sequence[str]) -> bool:
@@ -57,3 +61,8 @@ class TypedWords:
             self._db.execute(sql, (" OR ".join(f'"{one}"' for one in stems),)).fetchone()
             is not None
         )
+
+
+def _is_like(word: str, stem: str) -> bool:
+    """Whether a stem says which word it is from: `per` of `perido` may be of any word."""
+    return len(word) - len(stem) <= MAX_ENDING
