@@ -238,8 +238,10 @@ def _documentation_lines(folder: Path) -> list[str]:
                 asked_in[one.words].append(any(page in one.urls for page in pages))
         file.close()
         (folder / "docs.kefu").unlink()
-    names = {"page": "questions in the pages' words", "other": "questions in other words"}
-    lines += [f"{names[one]:32}{sum(found) / len(found):>12.3f}" for one, found in asked_in.items()]
+    titles = {"page": "questions in the pages' words", "other": "questions in other words"}
+    lines += [
+        f"{titles[one]:32}{sum(found) / len(found):>12.3f}" for one, found in asked_in.items()
+    ]
     return lines
 
 
