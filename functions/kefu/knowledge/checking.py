@@ -22,7 +22,7 @@ MAX_LOST_SHARE = 0.03
 NEAR_SHARE = 0.8
 """Pages with this share of their text in common are nearly equal."""
 
-_OPENING_WORDS = 16
+_OPENING_WORDS = 8
 """Words at the begin of a passage by which it is asked for, if no heading reached it."""
 _MAX_HOLDERS = 20
 """Pages that have a line in common. A line of more pages does not make two of them equal."""
@@ -72,14 +72,14 @@ class Findings(NamedTuple):
         return len(self.lost) <= MAX_LOST_SHARE * self.pages
 
 
-Find = Callable[[str, int], Sequence[PassageHit]]
-"""The best passages for a question, at most so many."""
+Find = Callable[[Sequence[str], int], Iterable[Sequence[PassageHit]]]
+"""The best passages for each of some questions, at most so many."""
 
 
 def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Findings:
     """Check a file: its `parts`, its `pages` as they were read, and how it answers questions."""
     asking = _Interview(parts, find)
-    lost, missed = list(asking.titles()), list(asking.headings())
+    lost, missed = asking.titles(), asking.headings()
     split = parted(one.page for one in pages)
     own = {one.url: {block.text for block in one.blocks} for one in split.own}
     kept = {block.text for page in split.shared for block in page.blocks}
@@ -90,7 +90,7 @@ def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Fi
         asking.asked_headings,
         missed,
         sum(len(one.passages) for one in parts),
-        list(asking.unreached()),
+        asking.unreached(),
         list(_near(split.own)),
         [one for one in frame if one.text in kept],
         [one for one in frame if one.text not in kept],
@@ -111,40 +111,48 @@ class _Interview:
         self.titles_by_source = {one.source: one.title for one in reversed(parts)}
         self.asked_headings = 0
 
-    def titles(self) -> Iterator[Doubt]:
+    def titles(self) -> list[Doubt]:
         """The pages that their title does not find. A title of several pages is asked with the
         page's first heading or words.
         """
-        first = {one.source: one for one in reversed(self._parts)}
-        for source, part in first.items():
+        asked = list[tuple[Doubt, str]]()
+        for source, part in {one.source: one for one in reversed(self._parts)}.items():
             is_own = self._same[_key(part.title)] == 1
             more = "" if is_own else next(iter(_headings(part)), _opening(part.passages[0]))
-            if not self._finds(source, f"{part.title} {more}".strip()):
-                yield Doubt(source, part.title)
+            asked.append((Doubt(source, part.title), f"{part.title} {more}".strip()))
+        return self._not_found(asked)
 
-    def headings(self) -> Iterator[Doubt]:
+    def headings(self) -> list[Doubt]:
         """A heading of several pages is asked with the page's title."""
+        asked = list[tuple[Doubt, str]]()
         for part in self._parts:
             for heading in _headings(part):
-                self.asked_headings += 1
                 is_own = self._same[_key(heading)] == 1
                 question = heading if is_own else f"{part.title} {heading}"
-                if not self._finds(part.source, question):
-                    yield Doubt(part.source, heading)
+                asked.append((Doubt(part.source, heading), question))
+        self.asked_headings = len(asked)
+        return self._not_found(asked)
 
-    def unreached(self) -> Iterator[Doubt]:
-        for part in self._parts:
-            for one in part.passages:
-                if (part.number, one.text) not in self._reached:
-                    self._finds(part.source, f"{part.title} {_opening(one)}")
-                if (part.number, one.text) not in self._reached:
-                    yield Doubt(part.source, _opening(one))
+    def unreached(self) -> list[Doubt]:
+        asked = [
+            ((part.number, one.text), Doubt(part.source, _opening(one)), part.title)
+            for part in self._parts
+            for one in part.passages
+            if (part.number, one.text) not in self._reached
+        ]
+        self._not_found([(doubt, f"{title} {doubt.text}") for _, doubt, title in asked])
+        return [doubt for passage, doubt, _ in asked if passage not in self._reached]
 
-    def _finds(self, source: str, question: str) -> bool:
-        found = self._find(question, AMONG)
-        self._reached.update((one.part, one.text) for one in found)
-        # A name of signs alone, such as "%", cannot be asked.
-        return any(one.page == source for one in found) or not terms(question, "")
+    def _not_found(self, asked: Sequence[tuple[Doubt, str]]) -> list[Doubt]:
+        """The pages that their questions do not find."""
+        doubts = list[Doubt]()
+        answers = self._find([question for _, question in asked], AMONG)
+        for (doubt, question), found in zip(asked, answers, strict=True):
+            self._reached.update((one.part, one.text) for one in found)
+            # A name of signs alone, such as "%", cannot be asked.
+            if terms(question, "") and not any(one.page == doubt.page for one in found):
+                doubts.append(doubt)
+        return doubts
 
 
 def _key(text: str) -> str:
