@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
-from queue import SimpleQueue
 from typing import NamedTuple
 
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.checking import Findings, check
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
-from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import (
     NO_STATE,
@@ -130,29 +125,10 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
 
 
 def checked_file(path: Path) -> Findings:
-    """Check a file that was just written, on all processors. Raises CannotRead."""
-    files = [KnowledgeFile(path) for _ in range(os.cpu_count() or 1)]
-    free = SimpleQueue[KnowledgeFile]()
-    for file in files:
-        free.put(file)
-
-    def find(question: str, limit: int) -> Sequence[PassageHit]:
-        file = free.get()  # a connection serves one thread at a time
-        try:
-            return file.find(question, (), limit)
-        finally:
-            free.put(file)
-
-    with ExitStack() as stack:
-        for file in files:
-            stack.callback(file.close)
-        threads = stack.enter_context(ThreadPoolExecutor(len(files)))
+    """Check a file that was just written. Raises CannotRead."""
+    with closing(KnowledgeFile(path)) as file:
         pages = list(read_back(path).values())
-        return check(
-            files[0].parts(),
-            pages,
-            lambda questions, limit: threads.map(partial(find, limit=limit), questions),
-        )
+        return check(file.parts(), pages, lambda question, limit: file.find(question, (), limit))
 
 
 class Shown(NamedTuple):

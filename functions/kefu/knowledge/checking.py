@@ -72,8 +72,8 @@ class Findings(NamedTuple):
         return len(self.lost) <= MAX_LOST_SHARE * self.pages
 
 
-Find = Callable[[Sequence[str], int], Iterable[Sequence[PassageHit]]]
-"""The best passages for each of some questions, at most so many."""
+Find = Callable[[str, int], Sequence[PassageHit]]
+"""The best passages for a question, at most so many."""
 
 
 def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Findings:
@@ -146,8 +146,8 @@ class _Interview:
     def _not_found(self, asked: Sequence[tuple[Doubt, str]]) -> list[Doubt]:
         """The pages that their questions do not find."""
         doubts = list[Doubt]()
-        answers = self._find([question for _, question in asked], AMONG)
-        for (doubt, question), found in zip(asked, answers, strict=True):
+        for doubt, question in asked:
+            found = self._find(question, AMONG)
             self._reached.update((one.part, one.text) for one in found)
             # A name of signs alone, such as "%", cannot be asked.
             if terms(question, "") and not any(one.page == doubt.page for one in found):
