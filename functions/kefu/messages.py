@@ -11,6 +11,14 @@ from typing import Any, Literal, NamedTuple, Self
 
 Role = Literal["system", "user", "assistant", "tool"]
 
+APPROVAL = "approval-"
+"""The start of the `client_message_id` of every click on a card."""
+
+
+def is_click(client_message_id: str | None) -> bool:
+    """Whether a message is a click on a card, and so no question of a visitor."""
+    return (client_message_id or "").startswith(APPROVAL)
+
 
 class ToolCall(NamedTuple):
     id: str

@@ -147,8 +147,7 @@ def _known_steps(known: KnownAnswer) -> Iterator[AnswerEvent]:
         from kefu.tools.use import stored_uses
 
         for use in stored_uses(known.steps):
-            asked = use.state == "asked"
-            yield ToolStep(use, use.approval_id(known.question_id) if asked else "")
+            yield ToolStep(use, known.question_id)
 
 
 def _output(conversation: RequestedConversation, checked: Grounding | Steps | None) -> OutputFilter:

@@ -49,8 +49,8 @@ class ToolStep:
     """A call of a tool in its present state."""
 
     use: Use
-    approval_id: str = ""
-    """For a call that waits for the visitor's click: the id of the click."""
+    question_id: int
+    """The id of the question that is answered; the id of a click is made of it."""
 
 
 AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | ToolStep | Done

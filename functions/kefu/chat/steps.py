@@ -69,10 +69,8 @@ class Steps:
         """What the model has written in this step."""
         self._has_text = False
         """Whether the answer has text."""
-        self._is_first = True
-        """Whether this is the first request to the model."""
-        self._said_now = False
-        """Whether this step has text."""
+        self._gap = ""
+        """What stands between the text of earlier steps and that of this step."""
         self._links: list[CitationFilter] = []
         self._call_room = MAX_CALL_TEXT
         """Characters that the calls of the answer may still have."""
@@ -111,9 +109,7 @@ class Steps:
         async with aclosing(run_steps(self, self._bench)) as events:
             async for event in events:
                 if isinstance(event, Use):
-                    is_asked = event.state == "asked"
-                    id = event.approval_id(self._bench.question_id) if is_asked else ""
-                    yield ToolStep(event, id)
+                    yield ToolStep(event, self._bench.question_id)
                 else:
                     yield [] if event is None else event
         yield self._ending()
@@ -131,12 +127,12 @@ class Steps:
         """
         answer, services, bench = self._answer, self._services, self._bench
         messages = [*self._question.messages, *bench.messages()]
-        started = answer.received_at if self._is_first else bench.around.monotonic()
+        started = bench.around.monotonic() if answer.dialogues else answer.received_at
         asked = self._question._replace(messages=messages, tools=bench.fields)
         dialogue = services.chat.prepare(asked, started, answer.request_id, sources=self._grounding)
         answer.dialogues.append(dialogue)
         dialogue.collected = self._collected = Collected()
-        self._said_now = False
+        self._gap = "\n\n" if self._has_text else ""
         note = self._conversation.note_summary
         try:
             async with (
@@ -155,7 +151,6 @@ class Steps:
             self._collected = Collected()  # without calls, so that the answer ends
         finally:
             dialogue.ended_at = bench.around.monotonic()
-            self._is_first = False
 
     def take(self) -> Sequence[Use] | None:
         """The calls that the model has written; None for an answer."""
@@ -179,8 +174,8 @@ class Steps:
         """The chunks to show: without calls, usage and the end of the step."""
         shown = []
         for chunk in batch:
-            self._collected.add(chunk)
-            if chunk.has_choices and (one := self._shown(chunk)):
+            text = self._collected.add(chunk)
+            if chunk.has_choices and (one := self._shown(chunk, text)):
                 shown.append(one)
             else:
                 self._call_room -= len(chunk.text)
@@ -188,17 +183,17 @@ class Steps:
             raise UpstreamUnavailable("The answer is too long.", should_retry=False)
         return shown
 
-    def _shown(self, chunk: Chunk) -> Chunk | None:
+    def _shown(self, chunk: Chunk, text: str) -> Chunk | None:
+        """The chunk without calls and without a second role; `text`: its content."""
         choice = cast(list[Json], chunk.body["choices"])[0]
         delta = cast(Json, choice.get("delta") or {})
         is_first = not self._head
         if is_first:
             names = ("id", "object", "created", "model")
             self._head = {name: chunk.body.get(name) for name in names}
-        text = delta.get("content")
-        has_text = isinstance(text, str) and bool(text)
-        if self._is_first and not choice.get("finish_reason") and "tool_calls" not in delta:
-            self._has_text = self._has_text or has_text
+        self._has_text = self._has_text or bool(text)
+        is_of_first_step = len(self._answer.dialogues) == 1
+        if is_of_first_step and not choice.get("finish_reason") and "tool_calls" not in delta:
             return chunk
         kept: dict[str, object] = {
             name: value
@@ -207,10 +202,8 @@ class Steps:
         }
         if not kept:
             return None
-        if has_text and self._has_text and not self._said_now:
-            kept["content"] = f"\n\n{text}"
-        self._has_text = self._has_text or has_text
-        self._said_now = self._said_now or has_text
+        if text:
+            kept["content"], self._gap = f"{self._gap}{text}", ""
         return self._chunk(kept)
 
     def _chunk(self, delta: Mapping[str, object], reason: str | None = None) -> Chunk:
@@ -220,19 +213,20 @@ class Steps:
     def _ending(self) -> list[Chunk]:
         """The end of the answer; before it, what the model has not said: a card, an outcome."""
         answer, bench = self._answer, self._bench
-        ending = list[Chunk]()
+        ending, completion = list[Chunk](), answer.dialogues[-1].call.completion
         if not self._head:
-            completion = answer.dialogues[-1].call.completion if answer.dialogues else None
-            assert completion
-            head = {"id": completion.id or f"chatcmpl-{answer.request_id}"}
-            self._head = {**head, "object": "chat.completion.chunk", "created": completion.created}
-            self._head = {**self._head, "model": completion.model}
+            self._head = {
+                "id": completion.id or f"chatcmpl-{answer.request_id}",
+                "object": "chat.completion.chunk",
+                "created": completion.created,
+                "model": completion.model,
+            }
             ending.append(self._chunk({"role": "assistant", "content": ""}))
         asked = next((one for one in bench.uses if one.state == "asked"), None)
         if not self._has_text and (use := asked or bench.write):
             text = as_answer(use.card) if asked else outcome_sentence(use.card, use.state)
             ending.append(self._chunk({"content": text}))
-        reason = answer.dialogues[-1].call.completion.finish_reason if answer.dialogues else None
+        reason = completion.finish_reason
         ends_early = asked or bench.write or reason in (None, "tool_calls", "function_call")
         ending.append(self._chunk({}, "stop" if ends_early and reason != "length" else reason))
         usage = answer.usage

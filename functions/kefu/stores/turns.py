@@ -12,6 +12,7 @@ from math import inf
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from kefu.messages import is_click
 from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, holder_before
 from kefu.sessions.store.model import (
     LEASE,
@@ -226,13 +227,6 @@ def seen(status: Status, lease: float, now: float) -> Status:
 def newest_comment(turns: Sequence[StoredTurn]) -> str:
     """The comment on the newest answer with a comment. The turns are in ascending order."""
     return next((turn.comment for turn in reversed(turns) if turn.comment), "")
-
-
-def is_click(client_message_id: str | None) -> bool:
-    """Whether a message is a click on a card, and so no question of a visitor."""
-    from kefu.tools.use import APPROVAL  # here, to keep starts short
-
-    return (client_message_id or "").startswith(APPROVAL)
 
 
 def may_change(before: Attendance, after: Attendance, taken_from: str) -> bool:

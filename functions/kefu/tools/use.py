@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from kefu.messages import APPROVAL
+
 State = Literal["running", "asked", "denied", "sending", "done", "failed", "unsure"]
 """The state of a call.
 
@@ -72,10 +74,6 @@ class Use(NamedTuple):
     def approval_id(self, question_id: int) -> str:
         """The `client_message_id` of the click; `question_id` is that of the asking turn."""
         return f"{APPROVAL}{question_id}-{self.digest}"
-
-
-APPROVAL = "approval-"
-"""The start of the `client_message_id` of every click."""
 
 
 def asking_turn(approval_id: str) -> int:

@@ -38,8 +38,8 @@ def step_events(event: ToolStep) -> bytes:
     """The events for a call: its state, and the card if it waits for a click."""
     use = event.use
     events = encode(_event("kefu.step", step=shown_step(use)))
-    if event.approval_id:
-        events += encode(_event("kefu.approval", approval=_card(use, event.approval_id)))
+    if use.state == "asked":
+        events += encode(_event("kefu.approval", approval=_card(use, event.question_id)))
     return events
 
 
@@ -73,9 +73,9 @@ def _arguments(use: Use) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _card(use: Use, approval_id: str) -> ShownApproval:
+def _card(use: Use, question_id: int) -> ShownApproval:
     return {
-        "id": approval_id,
+        "id": use.approval_id(question_id),
         "tool_call_id": use.id,
         "tool": use.name,
         "text": use.card,
@@ -117,7 +117,7 @@ def _stored_card(
     from kefu.sessions.turn.tools import may_be_sent
     from kefu.tools.card import YES
 
-    card = _card(use, use.approval_id(question_id))
+    card = _card(use, question_id)
     questions = [one for one in page if one.role == "user" and one.id > question_id]
     click = next((one for one in questions if one.client_message_id == card["id"]), None)
     later = [one for one in questions if one is not click]

@@ -24,7 +24,7 @@ from kefu.errors import (
     SessionBusy,
     SessionNotFound,
 )
-from kefu.messages import Message, Role
+from kefu.messages import Message, Role, is_click
 from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from kefu.tools.tool import Tool, Visitor
     from kefu.tools.use import Use
     from kefu.tools.workbench import Workbench
-
-APPROVAL = "approval-"
-"""The start of the `client_message_id` of a click: see `kefu.tools.use`."""
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -119,7 +116,7 @@ class KeptConversation:
         self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
         if incoming.click:
             return await self._clicked(incoming.click)
-        if (incoming.client_message_id or "").startswith(APPROVAL):
+        if is_click(incoming.client_message_id):
             said = "An approval is given by `approval`, and its answer is not replaced."
             raise InvalidRequest(said, param="client_message_id")
         text, reply = await self._preprocessed()

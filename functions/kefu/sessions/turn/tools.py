@@ -11,11 +11,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kefu.errors import ApprovalGone
-from kefu.messages import Message
+from kefu.messages import Message, is_click
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.store.ports import SessionStore
 from kefu.tools.card import NO, YES, declined, outcome_sentence
-from kefu.tools.use import APPROVAL, Use, asking_turn, stored, stored_uses
+from kefu.tools.use import Use, asking_turn, stored, stored_uses
 from kefu.tools.workbench import NOT_KNOWN, as_messages
 
 SEARCHED_MESSAGES = 40
@@ -76,8 +76,7 @@ def with_outcomes(page: Sequence[StoredMessage]) -> list[StoredMessage]:
     """
     found: list[StoredMessage] = []
     for one in page:
-        is_click = one.role == "user" and (one.client_message_id or "").startswith(APPROVAL)
-        if is_click and one.status != "ok":
+        if one.role == "user" and is_click(one.client_message_id) and one.status != "ok":
             found += (one._replace(status="ok"), _outcome(one))
         else:
             found.append(one)

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from zlib import crc32
 
+from kefu.messages import is_click
 from kefu.stores.sql.database import SqlConnection, writing
-from kefu.stores.turns import is_click
 
 AT_ONCE = 20
 """Turns that one transaction adds or removes. Few turns, because indexing holds the write lock."""
