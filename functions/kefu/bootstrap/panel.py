@@ -40,9 +40,8 @@ def operator_panel(
         for one in answered:
             one.changed()
 
-    settings, store = base.settings, base.store
+    store = base.store
     tokens, ready = admin_tokens(base)
-    price_input, price_output = settings.prices or (None, None)
     return Panel(
         runtime=runtime,
         tokens=tokens,
@@ -50,22 +49,7 @@ def operator_panel(
         limits=store.limits,
         sessions=store.sessions,
         keys=key_states,
-        info=PanelInfo(
-            version=__version__,
-            model=base.model.name,
-            capture=settings.capture,
-            keeps_chats=store.sessions is not None,
-            has_contact_form=contact is not None,
-            has_pages=pages is not None,
-            presets=[DEFAULT, *settings.presets] if settings.presets else [],
-            price_input=price_input,
-            price_output=price_output,
-            sites=[
-                PanelSite(name, one.origins, *(one.prices or (price_input, price_output)))
-                for name, one in settings.presets.items()
-                if one.origins
-            ],
-        ),
+        info=_info(base, has_form=contact is not None, has_pages=pages is not None),
         clock=base.clock,
         nonce=lambda: secrets.token_hex(8),
         room=sessions.deps.capacity.room if sessions else None,
@@ -74,4 +58,25 @@ def operator_panel(
         has_answers=bool(answered),
         answers_changed=answers_changed,
         learn_page=learn_page,
+    )
+
+
+def _info(base: Base, *, has_form: bool, has_pages: bool) -> PanelInfo:
+    settings = base.settings
+    price_input, price_output = settings.prices or (None, None)
+    return PanelInfo(
+        version=__version__,
+        model=base.model.name,
+        capture=settings.capture,
+        keeps_chats=base.store.sessions is not None,
+        has_contact_form=has_form,
+        has_pages=has_pages,
+        presets=[DEFAULT, *settings.presets] if settings.presets else [],
+        price_input=price_input,
+        price_output=price_output,
+        sites=[
+            PanelSite(name, one.origins, *(one.prices or (price_input, price_output)))
+            for name, one in settings.presets.items()
+            if one.origins
+        ],
     )

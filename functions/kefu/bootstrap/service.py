@@ -89,13 +89,7 @@ def build(
     services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder, toolbox)
     sites = _sites(base, services, relays, policy, sessions)
     lifecycle = lifecycle._replace(sites=sites.parts if sites else ())
-    gateway = Gateway(
-        clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
-    )
-    options = web_options(settings, constants)
-    runtime = ChatRuntime(services, base.log, gateway, options, sites.sites if sites else None)
-    if others := base.store.servers:
-        runtime.running.join(others)
+    runtime = _runtime(base, services, sites)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(
         AppParts(
@@ -117,6 +111,18 @@ def build(
         )
     )
     return Service(app, runtime.close, lifecycle.disconnect, lifecycle.reconnect)
+
+
+def _runtime(base: Base, services: Services, sites: BuiltSites | None) -> ChatRuntime:
+    settings = base.settings
+    gateway = Gateway(
+        base.clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
+    )
+    options = web_options(settings, base.constants)
+    runtime = ChatRuntime(services, base.log, gateway, options, sites.sites if sites else None)
+    if others := base.store.servers:
+        runtime.running.join(others)
+    return runtime
 
 
 def _base(settings: Settings, constants: Constants) -> Base:
