@@ -51,8 +51,9 @@ class _Places:
         """When the bucket has drained, so that unused places would exceed the rate."""
         self.asked_at = float("-inf")
         self.single_until = 0.0
-        """Until then places are taken one by one: more than `LEASED_PART` is in use."""
+        """Until then places are taken one by one: the store has no room for a whole lease."""
         self.closed_until = 0.0
+        """Until then nobody is admitted: the store refused even one place."""
         self.alone: float | None = None
         """The arrival time of the requests that were admitted without the store."""
 
