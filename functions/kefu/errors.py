@@ -44,7 +44,7 @@ TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class KefuError(Exception):
@@ -148,6 +148,21 @@ class ApprovalGone(KefuError):
     status = 409
     code = "approval_gone"
     type = "invalid_request_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Literal["unknown", "expired", "later_message", "person"] = "unknown",
+        retry_after: int | None = None,
+        should_retry: bool | None = None,
+    ) -> None:
+        """`reason` is sent, so that a client can say it in the visitor's language."""
+        super().__init__(message, retry_after=retry_after, should_retry=should_retry)
+        self.reason = reason
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        return {"error": {**super().body()["error"], "reason": self.reason}}
 
 
 class WrongState(KefuError):

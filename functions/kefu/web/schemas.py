@@ -431,6 +431,8 @@ class ErrorDetail(TypedDict):
     type: str
     param: str | None
     code: str
+    reason: NotRequired[Literal["unknown", "expired", "later_message", "person"]]
+    """Why a card cannot be clicked any more, for `approval_gone`."""
 
 
 class ErrorBody(TypedDict):

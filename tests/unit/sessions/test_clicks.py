@@ -126,6 +126,7 @@ async def test_a10_another_message_is_a_no_and_a_late_click_is_refused_in_words(
     late = await site.click()
     assert (late.status, late.code) == (409, "approval_gone")
     assert "another message" in late.body
+    assert json.loads(late.body)["error"]["reason"] == "later_message"
     assert cancel.calls == []
 
 
@@ -136,7 +137,7 @@ async def test_a10_a_card_lasts_ten_minutes_and_a_click_in_time_can_be_repeated(
     await asyncio.sleep(601)
     late = await site.click()
     assert (late.status, late.code) == (409, "approval_gone")
-    assert "expired" in late.body
+    assert json.loads(late.body)["error"]["reason"] == "expired"
     site = await Asked.with_card(refusal(400), answer("Done."), tools=[write()])
     await asyncio.sleep(599)
     await site.click()
@@ -152,7 +153,7 @@ async def test_a10_a_person_who_took_over_ends_the_card() -> None:
     assert await site.store.set_attendance(site.store.chat, taken)
     given = await site.click()
     assert (given.status, given.code) == (409, "approval_gone")
-    assert "person" in given.body
+    assert json.loads(given.body)["error"]["reason"] == "person"
     assert cancel.calls == []
 
 
