@@ -18,16 +18,16 @@ const TARGET = "es2022";
 
 /** The modules: their sources, and the modules that they fetch, which come before them. */
 const MODULES = {
-  comment: ["comment.ts"],
-  contact: ["contact.ts"],
-  talk: ["talk.ts"],
+  comment: ["features/comment/index.ts"],
+  contact: ["features/contact/index.ts"],
+  talk: ["features/talk/index.ts"],
   tools: ["features/tools/index.ts"],
-  check: ["check.ts"],
-  mount: ["mount.ts"],
-  resume: ["resume.ts"],
-  tip: ["tip.ts"],
-  extras: ["extras.ts", "comment", "contact", "talk", "tools", "check", "resume"],
-  open: ["open.ts", "extras", "mount", "tip"],
+  check: ["features/check/index.ts"],
+  mount: ["features/mount/index.ts"],
+  resume: ["features/resume/index.ts"],
+  tip: ["features/tip/index.ts"],
+  extras: ["answer/answer.ts", "comment", "contact", "talk", "tools", "check", "resume"],
+  open: ["open/open.ts", "extras", "mount", "tip"],
 };
 
 /**

@@ -96,7 +96,15 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["open", "extras", "loader", "page-fields", "options", "settings", "tip"];
+  const files = [
+    "loader",
+    "settings",
+    "open/open",
+    "open/options",
+    "answer/answer",
+    "answer/page-fields",
+    "features/tip/index",
+  ];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );
@@ -127,7 +135,7 @@ async function table() {
 
 /** The options for a script tag that sets only the address. */
 async function defaults() {
-  const { readOptions } = await imported(new URL("src/options.ts", import.meta.url));
+  const { readOptions } = await imported(new URL("src/open/options.ts", import.meta.url));
   const apiUrl = new URL("https://chat.example.com/api/chat");
   return readOptions(apiUrl, {}, {}, () => {});
 }

@@ -1,6 +1,6 @@
 /** An answer as the widget renders it, or as the model wrote it. */
 
-import { Prose } from "../src/view/markdown.ts";
+import { Prose } from "../src/answer/prose.ts";
 import { el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 

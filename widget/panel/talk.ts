@@ -1,6 +1,6 @@
 /** The bar below a session, with which an operator takes it over, writes, and hands it back. */
 
-import { uuid } from "../src/uuid.ts";
+import { uuid } from "../src/open/uuid.ts";
 import { nameOperator, operatorName } from "./api.ts";
 import { button, el } from "./dom.ts";
 import { isolated, moment, t } from "./texts.ts";

@@ -3,7 +3,7 @@
 import { textsOf } from "./dictionaries.ts";
 import { languageOf } from "./languages.ts";
 import { start } from "./loader.ts";
-import { open } from "./open.ts";
+import { open } from "./open/open.ts";
 import { partsOf } from "./parts.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
 

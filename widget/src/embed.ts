@@ -1,7 +1,7 @@
 /** The entry point of the loader: a small script that fetches the chat when it is needed. */
 
 import { start } from "./loader.ts";
-import type { OpenModule } from "./open.ts";
+import type { OpenModule } from "./open/open.ts";
 
 declare global {
   /** The expected hash of the chat's file; set by the build. */

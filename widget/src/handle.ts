@@ -1,6 +1,6 @@
 /** `window.ChatWidget`: the functions and events for the page's own scripts. */
 
-import type { Rating, Trouble } from "./turn.ts";
+import type { Rating, Trouble } from "./open/turn.ts";
 
 /** The `detail` of each `chat-widget:…` event; `id` is the same for a question and its answer. */
 export interface EventDetails {

@@ -6,14 +6,14 @@
  */
 
 import { textsOf } from "./dictionaries.ts";
+import { CHAT, drawing } from "./drawing.ts";
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { isKeptOpen } from "./kept-open.ts";
 import { languageOf } from "./languages.ts";
+import stylesheet from "./launcher.css";
 import { partsOf } from "./parts.ts";
 import { HOST_TAG, type Host, type Seat } from "./seat.ts";
 import { isOn, lookOf, settingsOf, USABLE } from "./settings.ts";
-import { CHAT, drawing } from "./view/drawing.ts";
-import stylesheet from "./view/launcher.css";
 
 declare global {
   interface Window {

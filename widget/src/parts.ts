@@ -1,6 +1,6 @@
 /** Fetches the modules of this build, from the folder of the loader's script. */
 
-import { renew } from "./transport/renew.ts";
+import { renew } from "./renew.ts";
 
 /** Imports the module `name` of this build, which has the hash `integrity`. Rejects on any failure. */
 export type FetchPart = <Module>(name: string, integrity: string) => Promise<Module>;

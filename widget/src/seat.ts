@@ -1,9 +1,9 @@
 /** The interface between the loader and the chat: two scripts that share one element. */
 
 import type { Acts } from "./handle.ts";
+import type { Dictionary } from "./open/texts.ts";
 import type { FetchPart } from "./parts.ts";
 import type { Settings } from "./settings.ts";
-import type { Dictionary } from "./texts.ts";
 
 export const HOST_TAG = "kefu-chat";
 

@@ -1,4 +1,4 @@
-"""A deployed Kefu, asked with the requests of the widget: `widget/src/transport/kept.ts`.
+"""A deployed Kefu, asked with the requests of the widget: `widget/src/open/transport/kept.ts`.
 
 Errors of the server are passed on in its own words, because they are for its operator.
 """

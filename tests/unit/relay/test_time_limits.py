@@ -9,7 +9,7 @@ import pytest
 
 from kefu.relay.time_limits import NORMAL, SLOW, TimeLimits
 
-WIDGET = Path(__file__).parents[3] / "widget/src/options.ts"
+WIDGET = Path(__file__).parents[3] / "widget/src/open/options.ts"
 
 
 def widget_seconds(name: str) -> float:

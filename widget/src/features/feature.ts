@@ -1,10 +1,10 @@
 /** The interface between the extras and a feature, whose file is fetched at its first use. */
 
-import type { ExtraTexts } from "../extra-texts.ts";
-import type { Texts } from "../texts.ts";
-import type { Reply } from "../transport/transport.ts";
-import type { Turn } from "../turn.ts";
-import type { MenuActs } from "../view/menu.ts";
+import type { ExtraTexts } from "../answer/extra-texts.ts";
+import type { MenuActs } from "../answer/menu.ts";
+import type { Texts } from "../open/texts.ts";
+import type { Reply } from "../open/transport/transport.ts";
+import type { Turn } from "../open/turn.ts";
 
 /** The means of a feature. */
 export interface Kit {

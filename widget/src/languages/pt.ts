@@ -1,4 +1,4 @@
-import type { Dictionary } from "../texts.ts";
+import type { Dictionary } from "../open/texts.ts";
 
 export default {
   lang: "pt",

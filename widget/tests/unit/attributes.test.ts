@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { NAMES } from "../../docs.mjs";
-import { KNOWN, nearestOf } from "../../src/attributes.ts";
+import { KNOWN, nearestOf } from "../../src/answer/attributes.ts";
 
 test("the known names are those of the docs", () => {
   expect([...KNOWN].sort()).toEqual([...NAMES].sort());

@@ -17,19 +17,22 @@ function codeOf(text: string): string {
 }
 
 function filesWith(pattern: RegExp): string[] {
-  return [...sources].filter(([, code]) => pattern.test(code)).map(([path]) => path);
+  return [...sources]
+    .filter(([, code]) => pattern.test(code))
+    .map(([path]) => path)
+    .sort();
 }
 
 test("machine.ts imports nothing: the table can be read and tested alone", () => {
-  expect(sources.get("machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
+  expect(sources.get("open/machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
 });
 
-test("only the transports send requests, and dictionaries.ts fetches files", () => {
+test("requests and files are fetched in few places", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
+    "answer/probe.ts",
     "dictionaries.ts",
-    "transport/http.ts",
-    "transport/probe.ts",
-    "transport/renew.ts",
+    "open/transport/http.ts",
+    "renew.ts",
   ]);
 });
 
@@ -37,7 +40,7 @@ test("only the loader and the chat that follows it read the page's globals and e
   expect(filesWith(/\bwindow\.|globalThis|currentScript|document\.querySelector/)).toEqual([
     "all.ts",
     "loader.ts",
-    "open.ts",
+    "open/open.ts",
   ]);
 });
 
@@ -48,7 +51,8 @@ test("nothing turns text into markup or code, and nothing listens to messages (W
 });
 
 test("views know no request, no storage and no page", () => {
-  const inner = [...sources].filter(([path]) => path.startsWith("view/"));
-  const outside = /from "\.\.\/(transport\/\w+|store|owner|loader|open|widget|handle)\.ts"/;
+  const inner = [...sources].filter(([path]) => /\/view(\/|\.ts)|\/form\.ts/.test(path));
+  expect(inner.length).toBeGreaterThan(10);
+  const outside = /from "[./]+\/(transport\/\w+|store|owner|loader|open|widget|handle)\.ts"/;
   expect(inner.filter(([, code]) => outside.test(code)).map(([path]) => path)).toEqual([]);
 });

@@ -1,10 +1,10 @@
 /** The conversation over real HTTP: its requests, its retries and the state of its turns. */
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Audience, Conversation } from "../../src/conversation.ts";
-import { isBusy, type State } from "../../src/machine.ts";
-import { StatelessTransport } from "../../src/transport/stateless.ts";
-import type { Turn } from "../../src/turn.ts";
+import { type Audience, Conversation } from "../../src/open/conversation.ts";
+import { isBusy, type State } from "../../src/open/machine.ts";
+import { StatelessTransport } from "../../src/open/transport/stateless.ts";
+import type { Turn } from "../../src/open/turn.ts";
 import {
   answer,
   chunk,

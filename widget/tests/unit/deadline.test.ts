@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deadline, SLEEP_MS } from "../../src/deadline.ts";
+import { Deadline, SLEEP_MS } from "../../src/open/deadline.ts";
 
 let expired: string[];
 let deadline: Deadline;

@@ -6,10 +6,10 @@ import { NAMES, namesRead, PAGE, pageWithTable } from "../../docs.mjs";
 
 const page = readFileSync(PAGE, "utf8");
 const look = readFileSync(new URL("widget-look.md", PAGE), "utf8");
-const view = new URL("../../src/view/", import.meta.url);
-const source = [...readdirSync(view), "../loader.ts"].map((name) =>
-  readFileSync(new URL(name, view), "utf8"),
-);
+const SOURCES = new URL("../../src/", import.meta.url);
+const source = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+  .filter((path) => /\.(ts|css)$/.test(path))
+  .map((path) => readFileSync(new URL(path, SOURCES), "utf8"));
 
 /** The matches in the text, without duplicates, in order. */
 function all(text: string, pattern: RegExp): string[] {
@@ -38,7 +38,7 @@ test("the page names every part a site may style, and no other", () => {
 });
 
 test("the page names every event and every method of ChatWidget, and no other", () => {
-  const handle = readFileSync(new URL("../handle.ts", view), "utf8");
+  const handle = readFileSync(new URL("handle.ts", SOURCES), "utf8");
   const [, details = ""] = handle.split("interface EventDetails {");
   const methods = ["interface Acts {", "interface ChatWidget extends Acts {"].map(
     (start) => handle.split(start)[1]?.split("\n}")[0],

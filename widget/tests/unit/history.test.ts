@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newest, outgoing } from "../../src/transport/history.ts";
+import { newest, outgoing } from "../../src/open/transport/history.ts";
 
 const exchange = (question: string, answer: string) => ({ question, answer });
 

@@ -1,7 +1,7 @@
 /** The user whom a token of the site names. */
 
 import { expect, test } from "vitest";
-import { identityOf, NOBODY } from "../../src/identity.ts";
+import { identityOf, NOBODY } from "../../src/open/identity.ts";
 import { tokenOf } from "../user-token.ts";
 
 test("identity: without a token no user is signed in, without expiry (T16)", () => {

@@ -1,9 +1,9 @@
 /** A stored chat, merged with the turns in the browser. */
 
 import { expect, test } from "vitest";
-import { merged, turnsOf } from "../../src/transport/merge.ts";
-import { sessionOf } from "../../src/transport/session.ts";
-import type { Turn } from "../../src/turn.ts";
+import { merged, turnsOf } from "../../src/answer/merge.ts";
+import { sessionOf } from "../../src/open/transport/session.ts";
+import type { Turn } from "../../src/open/turn.ts";
 
 const local = (question: string, answer = "yes", ending: Turn["ending"] = "whole"): Turn => ({
   id: `id of ${question}`,

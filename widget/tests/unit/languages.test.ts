@@ -2,15 +2,15 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { COMMENT_TEXTS, type CommentTexts } from "../../src/comment-texts.ts";
-import { CONTACT_TEXTS, type ContactTexts } from "../../src/contact-texts.ts";
-import { ENGLISH_EXTRAS } from "../../src/extra-texts.ts";
+import { ENGLISH_EXTRAS } from "../../src/answer/extra-texts.ts";
+import { COMMENT_TEXTS, type CommentTexts } from "../../src/features/comment/texts.ts";
+import { CONTACT_TEXTS, type ContactTexts } from "../../src/features/contact/texts.ts";
+import { TALK_TEXTS, type TalkTexts } from "../../src/features/talk/texts.ts";
 import type { ToolTexts } from "../../src/features/tools/english.ts";
 import { TOOL_TEXTS } from "../../src/features/tools/texts.ts";
 import { languageOf } from "../../src/languages.ts";
+import { type Dictionary, ENGLISH as TEXTS } from "../../src/open/texts.ts";
 import { RTL } from "../../src/settings.ts";
-import { TALK_TEXTS, type TalkTexts } from "../../src/talk-texts.ts";
-import { type Dictionary, ENGLISH as TEXTS } from "../../src/texts.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
 type AllTexts = Dictionary & CommentTexts & ContactTexts & TalkTexts & ToolTexts;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EVENTS, isBusy, LIMITS, STATES, type State, step } from "../../src/machine.ts";
+import { EVENTS, isBusy, LIMITS, STATES, type State, step } from "../../src/open/machine.ts";
 
 /** W3, written a second time by hand: columns in the order of EVENTS, "." where nothing happens. */
 const TABLE: Readonly<Record<State, string>> = {

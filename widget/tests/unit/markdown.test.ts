@@ -2,9 +2,9 @@
 
 import { marked } from "marked";
 import { expect, test } from "vitest";
-import { Markdown, parse } from "../../src/markdown/block.ts";
-import { inline } from "../../src/markdown/inline.ts";
-import type { Node } from "../../src/markdown/node.ts";
+import { Markdown, parse } from "../../src/answer/markdown/block.ts";
+import { inline } from "../../src/answer/markdown/inline.ts";
+import type { Node } from "../../src/answer/markdown/node.ts";
 
 function html({ kind, kids, literal, info, size }: Node): string {
   if (kind === "pre")

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import CHINESE from "../../src/languages/zh-CN.ts";
 import { languageOf } from "../../src/languages.ts";
-import { type Options, readOptions } from "../../src/options.ts";
+import { type Options, readOptions } from "../../src/open/options.ts";
 import { USABLE as ALLOWED, lookOf } from "../../src/settings.ts";
 
 const complaints: string[] = [];

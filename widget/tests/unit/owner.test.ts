@@ -1,8 +1,8 @@
 /** Whose chat it is, and when it has to be cleared. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Owner, RENEWAL_MS, type Reason } from "../../src/owner.ts";
-import { type Area, Store } from "../../src/store.ts";
+import { Owner, RENEWAL_MS, type Reason } from "../../src/open/owner.ts";
+import { type Area, Store } from "../../src/open/store.ts";
 import { tokenOf } from "../user-token.ts";
 
 const API = new URL("https://api.example/api/chat");

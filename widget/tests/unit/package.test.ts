@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, expectTypeOf, test } from "vitest";
 import * as kefuChat from "../../npm/index.js";
-import { KNOWN } from "../../src/attributes.ts";
+import { KNOWN } from "../../src/answer/attributes.ts";
 import type { ChatWidget, EventDetails } from "../../src/handle.ts";
 
 const PACKAGE = new URL("../../npm/", import.meta.url);

@@ -1,7 +1,7 @@
 /** Who asks for a person, and who does not (H1). */
 
 import { expect, test } from "vitest";
-import { asksForPerson } from "../../src/person.ts";
+import { asksForPerson } from "../../src/features/contact/person.ts";
 
 const ASKS = [
   "Can I talk to a person?",

@@ -1,10 +1,10 @@
 /** Taking up an answer: which requests are sent, and what the conversation receives. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import resume from "../../src/resume.ts";
-import type { Arrival } from "../../src/transport/sse.ts";
-import type { Transport } from "../../src/transport/transport.ts";
-import type { Turn } from "../../src/turn.ts";
+import resume from "../../src/features/resume/index.ts";
+import type { Arrival } from "../../src/open/transport/sse.ts";
+import type { Transport } from "../../src/open/transport/transport.ts";
+import type { Turn } from "../../src/open/turn.ts";
 import { chunk, DONE, finish } from "../scripted-service.ts";
 
 type Reply = Response | "no response";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { codeOfStatus, nextTry, retryAfterMs } from "../../src/retry.ts";
-import type { Trouble } from "../../src/turn.ts";
+import { codeOfStatus, nextTry, retryAfterMs } from "../../src/open/retry.ts";
+import type { Trouble } from "../../src/open/turn.ts";
 
 const NO = undefined;
 

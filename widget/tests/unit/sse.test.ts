@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { expect, test } from "vitest";
-import { AnswerDecoder, type Arrival } from "../../src/transport/sse.ts";
+import { AnswerDecoder, type Arrival } from "../../src/open/transport/sse.ts";
 import { chunk, DONE, errorEvent, finish, PING } from "../scripted-service.ts";
 
 const STREAM = [

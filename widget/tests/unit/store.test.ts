@@ -1,9 +1,9 @@
 /** The stored conversation, in storage with any behaviour. */
 
 import { expect, test } from "vitest";
-import { NOBODY } from "../../src/identity.ts";
-import { type Area, Store } from "../../src/store.ts";
-import type { Turn } from "../../src/turn.ts";
+import { NOBODY } from "../../src/open/identity.ts";
+import { type Area, Store } from "../../src/open/store.ts";
+import type { Turn } from "../../src/open/turn.ts";
 
 const API = new URL("https://api.example/api/chat");
 const NOW = 1_800_000_000_000;

@@ -1,7 +1,7 @@
 /** The suggestions from `data-suggestions`, or from `suggestions` of the config. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readSuggestions } from "../../src/suggestions.ts";
+import { readSuggestions } from "../../src/open/suggestions.ts";
 
 const complaints: string[] = [];
 beforeEach(() => {

@@ -1,6 +1,7 @@
 /** The service's events about tools, and what becomes of a card (A9, A10, A14, A16). */
 
 import { expect, test } from "vitest";
+import { merged, turnsOf } from "../../src/answer/merge.ts";
 import {
   type Card,
   clickText,
@@ -10,9 +11,8 @@ import {
   usedOf,
 } from "../../src/features/tools/events.ts";
 import { runningText } from "../../src/features/tools/view.ts";
-import { merged, turnsOf } from "../../src/transport/merge.ts";
-import { AnswerDecoder } from "../../src/transport/sse.ts";
-import { isClick, type Turn } from "../../src/turn.ts";
+import { AnswerDecoder } from "../../src/open/transport/sse.ts";
+import { isClick, type Turn } from "../../src/open/turn.ts";
 import { approval, step } from "../scripted-service.ts";
 
 const ID = "approval-3-0f";

@@ -1,14 +1,14 @@
 /** How questions go out to a service, over real HTTP: with the conversation, or alone in a session. */
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { restore } from "../../src/answer/restore.ts";
 import { sendClick } from "../../src/features/tools/click.ts";
-import { Lazy } from "../../src/lazy.ts";
-import { Owner } from "../../src/owner.ts";
-import { type Area, Store } from "../../src/store.ts";
-import { KeptTransport } from "../../src/transport/kept.ts";
-import { restore } from "../../src/transport/restore.ts";
-import type { KeptChat, Reply } from "../../src/transport/transport.ts";
-import type { Turn } from "../../src/turn.ts";
+import { Lazy } from "../../src/open/lazy.ts";
+import { Owner } from "../../src/open/owner.ts";
+import { type Area, Store } from "../../src/open/store.ts";
+import { KeptTransport } from "../../src/open/transport/kept.ts";
+import type { KeptChat, Reply } from "../../src/open/transport/transport.ts";
+import type { Turn } from "../../src/open/turn.ts";
 import { answer, inSession, type Play, refusal, ScriptedService } from "../scripted-service.ts";
 import { tokenOf } from "../user-token.ts";
 

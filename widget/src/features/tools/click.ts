@@ -1,9 +1,9 @@
 /** Sends the visitor's click on a card. */
 
-import { own } from "../../own.ts";
-import type { Arrival } from "../../transport/sse.ts";
-import type { Reply } from "../../transport/transport.ts";
-import type { Turn } from "../../turn.ts";
+import { own } from "../../open/own.ts";
+import type { Arrival } from "../../open/transport/sse.ts";
+import type { Reply } from "../../open/transport/transport.ts";
+import type { Turn } from "../../open/turn.ts";
 import type { ChatPort } from "../feature.ts";
 import { isYes } from "./events.ts";
 

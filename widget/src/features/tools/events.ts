@@ -1,7 +1,7 @@
 /** Reads the service's events about tools. Events may come from storage, so nothing is certain. */
 
-import { own } from "../../own.ts";
-import type { Turn } from "../../turn.ts";
+import { own } from "../../open/own.ts";
+import type { Turn } from "../../open/turn.ts";
 
 /** A call of a tool. The names of the states are those of the AI SDK, but for `output-unsure`. */
 export interface Step {

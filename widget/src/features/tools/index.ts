@@ -3,9 +3,9 @@
  * The file is fetched with the first event about a tool.
  */
 
-import { isClick, type Turn } from "../../turn.ts";
-import { AT_END_PX, atEnd } from "../../view/at-end.ts";
-import { adopt } from "../../view/dom.ts";
+import { AT_END_PX, atEnd } from "../../answer/at-end.ts";
+import { isClick, type Turn } from "../../open/turn.ts";
+import { adopt } from "../../open/view/dom.ts";
 import type { Feature, Kit } from "../feature.ts";
 import { sendClick } from "./click.ts";
 import {

@@ -3,8 +3,8 @@
  * answer, and all texts are text nodes, so no text of the model can look like them.
  */
 
-import { button, element } from "../../view/dom.ts";
-import { CHECK, CLOSE, DOWN, icon } from "../../view/icons.ts";
+import { button, element } from "../../open/view/dom.ts";
+import { CHECK, CLOSE, DOWN, icon } from "../../open/view/icons.ts";
 import type { ToolTexts } from "./english.ts";
 import type { CardState, Step } from "./events.ts";
 

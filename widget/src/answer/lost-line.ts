@@ -1,0 +1,27 @@
+/** Says at the end of the conversation that the connection was lost and is being restored. */
+
+import { element } from "../open/view/dom.ts";
+import { atEnd } from "./at-end.ts";
+import type { ExtraTexts } from "./extra-texts.ts";
+
+export interface LostLine {
+  show(): void;
+  remove(): void;
+}
+
+export function lostLine(
+  root: ShadowRoot | null,
+  { reconnecting }: Pick<ExtraTexts, "reconnecting">,
+  speak: (text: string) => void,
+): LostLine {
+  const line = element("p", { className: "trouble" }, reconnecting);
+  return {
+    show: () => {
+      if (line.isConnected) return;
+      const log = root?.querySelector(".log");
+      atEnd(log, () => log?.querySelector(".turn:last-child")?.append(line));
+      speak(reconnecting);
+    },
+    remove: () => line.remove(),
+  };
+}

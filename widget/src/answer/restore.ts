@@ -1,0 +1,25 @@
+/** Updates the browser's copy of a stored chat from the service. */
+
+import type { Owner } from "../open/owner.ts";
+import type { Store } from "../open/store.ts";
+import type { KeptChat } from "../open/transport/transport.ts";
+import { merged, turnsOf } from "./merge.ts";
+
+/** Returns the name of a person whose line is new, and whether the last answer is being made. */
+export async function restore(
+  chat: KeptChat,
+  store: Store,
+  owner: Owner,
+): Promise<{ writer?: string | undefined; isPending?: boolean }> {
+  const { signal } = owner;
+  const response = await chat.request("/messages?limit=100&sources=true&steps=true");
+  if (!response?.ok) return {};
+  const turns = turnsOf(await response.json().catch(() => undefined));
+  owner.check();
+  if (signal.aborted) return {};
+  const known = store.read().turns;
+  const lines = turns.filter(({ id, person }) => person && !known.some((turn) => turn.id === id));
+  const { unread } = store.read();
+  store.write({ turns: merged(turns, known), unread: unread + lines.length });
+  return { writer: lines.at(-1)?.person, isPending: turns.at(-1)?.ending === "open" };
+}

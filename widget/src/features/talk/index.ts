@@ -1,0 +1,222 @@
+/**
+ * The talk with a person. The talk is a file of its own, because few visitors have one. The talk
+ * asks the service for new lines while the panel is open, and shows who answers.
+ */
+
+import type { ExtraTexts } from "../../answer/extra-texts.ts";
+import type { MenuActs } from "../../answer/menu.ts";
+import { own } from "../../open/own.ts";
+import type { Texts } from "../../open/texts.ts";
+import type { Turn } from "../../open/turn.ts";
+import { adopt } from "../../open/view/dom.ts";
+import stylesheet from "./talk.css";
+import { talkTextsOf } from "./texts.ts";
+import { faceOf, Head, notice } from "./view.ts";
+
+/** With the request's duration, a new line is shown after at most 5 seconds. */
+const POLL_MS = 3_500;
+/** After this time without a message, the service is asked less often. */
+const ACTIVE_MS = 600_000;
+const IDLE_POLL_MS = 20_000;
+/** The longest pause after failures; each pause is twice the previous pause. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Milliseconds after an answer in which the widget checks for a person in the chat. */
+const WATCH_MS = 600_000;
+/** The pause between two requests, as a part of the time since the answer. */
+const WATCH_PAUSE = 1 / 8;
+
+const ID = /^person-(\d+)$/;
+
+/** The talk for the widget in `root`. `speak` announces a text to screen readers. */
+export default function talk(
+  root: ShadowRoot | null,
+  texts: Texts & ExtraTexts,
+  speak: (text: string) => void,
+) {
+  adopt(root, stylesheet);
+  const words = talkTextsOf(texts.lang);
+  const panel = root?.querySelector<HTMLElement>(".panel");
+  const log = root?.querySelector<HTMLElement>(".log");
+  const head = new Head(root, words, texts.disclaimer);
+  let chat: MenuActs | undefined;
+  let state: unknown = "";
+  /** The name of the person who answered last. */
+  let person = "";
+  let newest = 0;
+  let failures = 0;
+  let activeAt = 0;
+  /** When the last answer ended, if a person may take over the chat. */
+  let answeredAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isAsking = false;
+  /** The lines that came while the panel was closed or the tab hidden, and the mark of their number. */
+  let unseen = 0;
+  let mark = "";
+  /** The notice that a person has come, until their first line is shown. */
+  let arrival: HTMLElement | undefined;
+  /** Changes when the chat does: answers to requests of the earlier chat are ignored. */
+  let round = 0;
+
+  const isTalking = (): boolean => state === "waiting" || state === "person";
+  const isWatching = (): boolean => Date.now() - answeredAt < WATCH_MS;
+  /** Whether the service is asked for lines. */
+  const isDue = (): boolean => isTalking() || isWatching();
+  const isSeen = (): boolean => !panel?.hidden && !document.hidden;
+
+  const schedule = (): void => {
+    clearTimeout(timer);
+    if (!isDue() || !panel?.isConnected) return;
+    timer = setTimeout(
+      poll,
+      failures ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS) : pause(),
+    );
+  };
+
+  const pause = (): number => {
+    const least = isSeen() ? POLL_MS : IDLE_POLL_MS;
+    if (!isTalking()) return Math.max(least, (Date.now() - answeredAt) * WATCH_PAUSE);
+    return Date.now() - activeAt < ACTIVE_MS ? least : IDLE_POLL_MS;
+  };
+
+  const enter = (next: unknown, name: string): void => {
+    const isOther = next === "person" && name !== person;
+    if (next === state && !isOther) return;
+    person = name;
+    if (next === "person") activeAt = Date.now();
+    // After a change of page, the visitor knows the person from the lines above.
+    if (log && next === "person" && (state !== "" || !newest)) {
+      arrival = notice(log, words.joined, name);
+    }
+    if (log && state === "person" && next === "bot") notice(log, words.left, name);
+    if (log && state === "person" && next === "closed") notice(log, words.ended, name);
+    state = next;
+    head.show(next, name);
+    chat?.waits(isTalking());
+  };
+
+  /** Counts the lines that nobody has seen in the title of the page, as its tab shows it. */
+  const entitle = (lines: number): void => {
+    unseen = lines;
+    const { title } = document;
+    const own = title.startsWith(mark) ? title.slice(mark.length) : title;
+    mark = lines ? `(${lines}) ` : "";
+    if (mark + own !== title) document.title = mark + own;
+  };
+
+  /** Labels the launcher after a message of `name` to a closed panel. */
+  const missed = (name: string): void => {
+    const launcher = root?.querySelector<HTMLElement>(".launcher");
+    if (!launcher || !panel?.hidden) return;
+    launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
+  };
+
+  /** Shows the new lines. The next request repeats events that an answer in progress delays. */
+  const take = (lines: unknown, questions: unknown): void => {
+    for (const line of list(lines)) {
+      const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
+      if (typeof id !== "number" || id <= newest) continue;
+      if (typeof answer !== "string" || typeof person !== "string") continue;
+      const turn: Turn = { id: `person-${id}`, question: "", answer, ending: "whole", person };
+      // The visitor may have written meanwhile: the line was there before.
+      const newer = list(questions).filter((one) => Number(own(one, "id")) > id);
+      if (
+        !chat?.said(
+          turn,
+          newer.map((one) => own(one, "client_message_id")),
+        )
+      )
+        return;
+      newest = id;
+      activeAt = Date.now();
+      if (!isSeen()) entitle(unseen + 1);
+      missed(person);
+      speak(`${person}: ${answer}`);
+    }
+  };
+
+  async function poll(): Promise<void> {
+    clearTimeout(timer);
+    if (isAsking) return;
+    isAsking = true;
+    const asked = round;
+    const response = await chat?.request(`/person${newest ? `?after=${newest}` : ""}`);
+    const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
+    isAsking = false;
+    if (asked !== round) return;
+    const next = own(body, "state");
+    if (next) {
+      failures = 0;
+      const name = `${own(body, "operator") ?? ""}`;
+      if (next === "person") enter(next, name);
+      take(own(body, "messages"), own(body, "questions"));
+      enter(next, name);
+      arrival = undefined;
+    } else failures += 1;
+    schedule();
+  }
+
+  const woken = (): void => {
+    if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
+    else if (!isDue() || !isSeen()) schedule();
+    else void poll();
+    if (isSeen()) entitle(0);
+  };
+  document.addEventListener("visibilitychange", woken);
+  if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
+  // The list is cleared for a new conversation and for another user.
+  if (log) {
+    new MutationObserver(() => {
+      if (log.querySelector(".turn")) return;
+      newest = answeredAt = 0;
+      round += 1;
+      enter("bot", "");
+    }).observe(log, { childList: true });
+  }
+
+  return {
+    /** The visitor has asked for a person, or has written to a person. */
+    start: (acts: MenuActs) => {
+      chat = acts;
+      activeAt = Date.now();
+      // Called after the chat has announced the end of an answer.
+      if (state === "person") queueMicrotask(() => speak(words.delivered));
+      void poll();
+    },
+    /** The model has answered: a person may take over the chat now. */
+    watch: (acts: MenuActs) => {
+      chat = acts;
+      answeredAt = Date.now();
+      schedule();
+    },
+    /** Shows the writer of a line; `row` is the row below the line. */
+    shown: (row: HTMLElement, { id, person }: Turn) => {
+      newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
+      const above = arrival;
+      arrival = undefined;
+      // By then the row is below the line.
+      queueMicrotask(() => {
+        if (above) row.parentElement?.before(above);
+        if (person) label(row.parentElement, person);
+      });
+    },
+    missed,
+  };
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Adds the name to a line. A person's next line needs it only for screen readers. */
+function label(turn: Element | null, person: string): void {
+  if (!turn || turn.querySelector(".by")) return;
+  const before = turn.previousElementSibling?.querySelector(".by");
+  const by = faceOf(person);
+  by.classList.toggle("spoken", before?.textContent === by.textContent);
+  turn.querySelector(".answer")?.before(by);
+}
+
+export type TalkModule = { readonly default: typeof talk };
+
+export type Talk = ReturnType<typeof talk>;

@@ -1,0 +1,55 @@
+/** The elements of the talk with a person. */
+
+import { AT_END_PX, atEnd } from "../../answer/at-end.ts";
+import { element } from "../../open/view/dom.ts";
+import type { TalkTexts } from "./texts.ts";
+
+/** The name above a line, with its first letter in a circle. */
+export function faceOf(name: string): HTMLElement {
+  const [letter = ""] = name;
+  return element(
+    "p",
+    { className: "by" },
+    element("span", { className: "face", ariaHidden: "true" }, letter.toLocaleUpperCase()),
+    element("bdi", {}, name),
+  );
+}
+
+/** A text with a name, which may be of another direction. */
+function named(text: string, name: string): (Node | string)[] {
+  const [before = "", after] = text.split("{name}");
+  return after === undefined ? [before] : [before, element("bdi", {}, name), after];
+}
+
+/** Adds a line between the messages, and returns it. */
+export function notice(log: HTMLElement, text: string, name: string): HTMLElement {
+  const line = element("p", { className: "joined" }, element("span", {}, ...named(text, name)));
+  atEnd(log, () => log.append(line), AT_END_PX);
+  return line;
+}
+
+/** The lines below the title and below the input. */
+export class Head {
+  readonly #panel: Element | null | undefined;
+  readonly #words: TalkTexts;
+  readonly #disclaimer: string;
+  readonly #text = element("span");
+
+  constructor(root: ShadowRoot | null, words: TalkTexts, disclaimer: string) {
+    this.#panel = root?.querySelector(".panel");
+    this.#words = words;
+    this.#disclaimer = disclaimer;
+    const line = element("p", { className: "line talk" }, element("i", { className: "dot" }));
+    line.append(this.#text);
+    this.#panel?.querySelector(".line")?.after(line);
+  }
+
+  show(state: unknown, name: string): void {
+    const { waits, answers, withPerson } = this.#words;
+    const isPerson = state === "person";
+    this.#panel?.classList.toggle("talks", isPerson || state === "waiting");
+    this.#text.replaceChildren(...(isPerson ? named(answers, name) : [waits]));
+    const line = this.#panel?.querySelector(".disclaimer")?.firstChild;
+    if (line) line.textContent = isPerson ? withPerson : this.#disclaimer;
+  }
+}

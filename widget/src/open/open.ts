@@ -1,0 +1,124 @@
+/** Creates the widget from the elements that the loader has drawn. */
+
+import type { Extras, ExtrasModule, UseExtras } from "../answer/answer.ts";
+import type { MountModule } from "../features/mount/index.ts";
+import type { TipModule } from "../features/tip/index.ts";
+import type { Host, Seat } from "../seat.ts";
+import { RTL, settingsOf, textOf, userTokenOf } from "../settings.ts";
+import { Lazy } from "./lazy.ts";
+import { readOptions } from "./options.ts";
+import { Owner } from "./owner.ts";
+import { areaOf, Store } from "./store.ts";
+import { readSuggestions } from "./suggestions.ts";
+import { ENGLISH, type Texts } from "./texts.ts";
+import { KeptTransport } from "./transport/kept.ts";
+import { showLogo } from "./view/logo.ts";
+import { Widget } from "./widget.ts";
+
+declare global {
+  /** The expected hashes of the files; set by the build. */
+  const EXTRAS_INTEGRITY: string;
+  const MOUNT_INTEGRITY: string;
+  const TIP_INTEGRITY: string;
+}
+
+/** Takes over the seat that the loader prepared in `host`; the widget may have been removed since. */
+export async function open(host: Host): Promise<void> {
+  const seat = host.kefu;
+  if (!seat || !host.isConnected) return;
+  delete host.kefu;
+  // What an answer needs is fetched before the panel is drawn, but nothing waits for it.
+  const coming = seat.fetch<ExtrasModule>("extras", EXTRAS_INTEGRITY);
+  coming.catch(() => {});
+  // The script elements with which loaders of early releases ran this code. Each one alone: if an element
+  // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
+  for (const script of [...host.children]) script.remove();
+  const texts = { ...ENGLISH, ...(await seat.texts) };
+  seat.launcher.setCustomValidity("");
+  host.lang = texts.lang;
+  host.dir = RTL.test(texts.lang) ? "rtl" : "ltr";
+  const widget = await widgetOf(host, seat, texts, coming);
+  if (!widget) return;
+  seat.take(widget);
+  seat.launcher.onclick = () => widget.toggle();
+}
+
+/** The widget with the restored chat; undefined if its host was removed meanwhile. */
+async function widgetOf(
+  host: Host,
+  seat: Seat,
+  texts: Texts,
+  coming: Promise<ExtrasModule>,
+): Promise<Widget | undefined> {
+  const { launcher, settings, script } = seat;
+  const apiUrl = new URL(seat.apiUrl);
+  const options = readOptions(settings, texts);
+  const store = new Store(apiUrl, () => areaOf(window, options.persist));
+  const owner = new Owner(() => userTokenOf(settingsOf(window.ChatWidgetConfig, script)), store);
+  let widget: Widget | undefined;
+  const transport = new KeptTransport({
+    apiUrl,
+    store,
+    owner,
+    lang: texts.lang,
+    click: async (...click) => (await extras.load())?.click(...click),
+    changed: (chat) => widget?.kept(chat),
+    lost: () => widget?.lost(),
+    guard: () =>
+      settings.botCheck || settings.context || settings.preset
+        ? extras.load().then((loaded) => loaded?.guard())
+        : undefined,
+  });
+  const extras = lazyExtras(host, seat, texts, coming, (text) => widget?.speak(text));
+  if (store.isNew) await transport.find(settings.preset);
+  const { turns, session } = store.read();
+  // Only the chat of an earlier page is drawn by the code for answers.
+  const restoring = turns.length > 0 || session ? await extras.load() : undefined;
+  if (transport.chat) await restoring?.restore(transport.chat, store, owner);
+  // A chat inside the page has no launcher, unless it cannot be put there.
+  if (!launcher.isConnected && !(await mounted(host, seat))) host.shadowRoot?.append(launcher);
+  if (!host.isConnected) return undefined;
+  const suggestions = readSuggestions(settings.suggestions);
+  const useExtras: UseExtras = (use) => extras.use(use);
+  const surface = { page: window, host, launcher, texts, options, suggestions, useExtras };
+  widget = new Widget({ ...surface, store, owner, transport, loadExtras: () => extras.load() });
+  restoring?.drawn();
+  const logo = textOf(settings.logo);
+  if (logo) void showLogo(host.shadowRoot, logo);
+  if (textOf(settings.tip)) void showTip(host, seat, texts);
+  void extras.load();
+  return widget;
+}
+
+/** Moves the widget into the element of `data-mount`. Returns whether that was done. */
+async function mounted({ shadowRoot }: Host, { fetch, settings }: Seat): Promise<boolean> {
+  const module = await fetch<MountModule>("mount", MOUNT_INTEGRITY).catch(() => undefined);
+  return !!module && !!shadowRoot && module.default(shadowRoot, `${settings.mount}`);
+}
+
+async function showTip(
+  { shadowRoot }: Host,
+  { fetch, settings }: Seat,
+  texts: Texts,
+): Promise<void> {
+  const module = await fetch<TipModule>("tip", TIP_INTEGRITY).catch(() => undefined);
+  if (shadowRoot) module?.default(shadowRoot, settings, texts.dismiss);
+}
+
+function lazyExtras(
+  host: Host,
+  seat: Seat,
+  texts: Texts,
+  coming: Promise<ExtrasModule>,
+  speak: (text: string) => void,
+): Lazy<Extras> {
+  let first: Promise<ExtrasModule> | undefined = coming;
+  return new Lazy(async () => {
+    const fetched = first ?? seat.fetch<ExtrasModule>("extras", EXTRAS_INTEGRITY);
+    first = undefined;
+    const module = await fetched;
+    return module.default(host.shadowRoot, texts, speak, seat);
+  });
+}
+
+export type OpenModule = { readonly open: typeof open };
