@@ -11,39 +11,24 @@ import pytest
 from tests.cli.conftest import Kefu, logged
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.behaviours import answer
-from tests.fakes.tool_shop import ToolShop
+from tests.fakes.tool_shop import MY_ORDERS, ToolShop, order_tools
 from tests.fakes.upstream import ScriptedUpstream
 
 CTRL_C, CTRL_D = "\x03", "\x04"
-TABLES = """\
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-headers = {{ X-Shop = "env:SHOP_TOKEN" }}
-[tools.order_status.parameters]
-order_id = {{ type = "string", description = "The number on the invoice." }}
-
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-approve = "Cancel order {{order_id}}? {{items}} items, {{total}}"
-preview = "order_status"
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-
-[tools.my_orders]
-url = "{shop}/customers/{{customer_id}}/orders"
-description = "The customer's orders."
-user = "required"
-bind = {{ customer_id = "user.sub" }}
-
+TABLES = (
+    order_tools(
+        '"Cancel order {{order_id}}? {{items}} items, {{total}}"',
+        status='headers = {{ X-Shop = "env:SHOP_TOKEN" }}',
+    )
+    + MY_ORDERS
+    + """
 [tools.ask_person]
 
 [presets.sales]
 model = "small"
 tools = ["order_status"]
 """
+)
 
 
 @pytest.fixture

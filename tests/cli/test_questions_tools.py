@@ -14,28 +14,15 @@ from tests.cli.conftest import Kefu
 from tests.fakes.behaviours import Exchange
 from tests.fakes.choosing import Choosing, calling, rule
 from tests.fakes.service import Service
-from tests.fakes.tool_shop import USER_SECRET, ToolShop
+from tests.fakes.tool_shop import MY_ORDERS, USER_SECRET, ToolShop, order_tools
 from tests.fakes.upstream import ScriptedUpstream
 from tests.unit.docs.pages import blocks
 
 ADMIN_TOKEN = "a-token-of-the-operator-for-these-tests"
 
-TABLES = """\
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-[tools.order_status.parameters]
-order_id = {{ type = "string" }}
-
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-approve = {{ en = "Cancel order {{order_id}}? {{items}} items", zh = "取消订单 {{order_id}}？" }}
-preview = "order_status"
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-"""
+TABLES = order_tools(
+    '{{ en = "Cancel order {{order_id}}? {{items}} items", zh = "取消订单 {{order_id}}？" }}'
+)
 
 CASES = """\
 - name: look up
@@ -233,11 +220,7 @@ def test_a_case_is_asked_as_a_signed_in_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The shop checks the token that the service signs for it."""
-    table = (
-        f'[tools.my_orders]\nurl = "{shop.url}/customers/{{customer_id}}/orders"\n'
-        'description = "All orders."\nuser = "required"\nbind = { customer_id = "user.sub" }\n'
-    )
-    questions.with_name("kefu.toml").write_text(table)
+    questions.with_name("kefu.toml").write_text(MY_ORDERS.format(shop=shop.url))
     upstream.script("*", Choosing(rule("orders", "my_orders")))
     questions.write_text(
         "- {ask: My orders, user: ada, expect: {called: my_orders, contains: 89.00 EUR}}\n"

@@ -14,32 +14,16 @@ from kefu.settings import ConfigurationError, load
 from tests.cli.conftest import Kefu
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.aws_keys import AwsKeys
-from tests.fakes.tool_shop import USER_SECRET, ToolShop
+from tests.fakes.tool_shop import MY_ORDERS, USER_SECRET, ToolShop, order_tools
 
-TABLES = """\
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-title = {{ en = "Looking up your order", zh = "正在查询" }}
-headers = {{ X-Shop = "env:SHOP_TOKEN" }}
-[tools.order_status.parameters]
-order_id = {{ type = "string" }}
-
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-approve = "Cancel order {{order_id}}? {{items}} items, {{total}}"
-preview = "order_status"
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-
-[tools.my_orders]
-url = "{shop}/customers/{{customer_id}}/orders"
-description = "The customer's orders."
-user = "required"
-bind = {{ customer_id = "user.sub" }}
-
+TABLES = (
+    order_tools(
+        '"Cancel order {{order_id}}? {{items}} items, {{total}}"',
+        status='title = {{ en = "Looking up your order", zh = "正在查询" }}\n'
+        'headers = {{ X-Shop = "env:SHOP_TOKEN" }}',
+    )
+    + MY_ORDERS
+    + """
 [tools.book]
 url = "{shop}/bookings"
 body = ["people", "days", "terrace"]
@@ -50,6 +34,7 @@ people = {{ type = "integer" }}
 days = {{ type = "array", items = {{ enum = ["mon", "tue"] }} }}
 terrace = {{ type = "boolean" }}
 """
+)
 
 
 @pytest.fixture
@@ -91,10 +76,14 @@ def test_without_tools_the_list_says_how_to_make_one(folder: Path, kefu: Kefu) -
 
 
 def test_a_mistake_in_a_table_is_told_with_its_line(tools: Path, kefu: Kefu) -> None:
-    tools.write_text(tools.read_text().replace("bind =", "binds ="))
+    text = tools.read_text().replace("bind =", "binds =")
+    tools.write_text(text)
+    line = text.partition("binds =")[0].count("\n") + 1
     ran = kefu("tools")
     assert (ran.code, ran.out) == (2, "")
-    assert "kefu.toml, line 22: [tools.my_orders] binds is not a setting. Did you mean" in ran.err
+    assert (
+        f"kefu.toml, line {line}: [tools.my_orders] binds is not a setting. Did you mean" in ran.err
+    )
 
 
 def test_a_call_prints_what_the_model_would_read(tools: Path, kefu: Kefu, shop: ToolShop) -> None:

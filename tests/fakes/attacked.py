@@ -23,31 +23,19 @@ from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.obedient import Obedient
 from tests.fakes.recorded_tool import card_in
-from tests.fakes.tool_shop import ShopRequest, ToolShop
+from tests.fakes.tool_shop import MY_ORDERS, ShopRequest, ToolShop, order_tools
 
 SHOP_TOKEN = "canary-token-of-the-shop-5f3c9a"
 
-TABLES = """\
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-title = "Looking up your order"
-headers = {{ X-Shop = "env:SHOP_TOKEN" }}
-errors = "text"
-[tools.order_status.parameters]
-order_id = {{ type = "string" }}
+_HEADERS = 'headers = {{ X-Shop = "env:SHOP_TOKEN" }}'
 
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-title = "Cancelling your order"
-headers = {{ X-Shop = "env:SHOP_TOKEN" }}
-approve = "Cancel order {{order_id}}? {{items}} items, {{total}}"
-preview = "order_status"
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-
+TABLES = (
+    order_tools(
+        '"Cancel order {{order_id}}? {{items}} items, {{total}}"',
+        status=f'title = "Looking up your order"\n{_HEADERS}\nerrors = "text"',
+        cancel=f'title = "Cancelling your order"\n{_HEADERS}',
+    )
+    + """
 [tools.stock]
 url = "{other}/stock/{{sku}}"
 description = "How many are left."
@@ -67,16 +55,14 @@ preview = "stock"
 day = {{ enum = ["mon", "tue"] }}
 sku = {{ type = "string" }}
 
-[tools.my_orders]
-url = "{shop}/customers/{{customer_id}}/orders"
-description = "The customer's orders."
-user = "required"
-bind = {{ customer_id = "user.sub" }}
-[tools.my_orders.parameters]
-customer_id = {{ type = "string" }}
+"""
+    + MY_ORDERS
+    + """\
+parameters.customer_id = {{ type = "string" }}
 
 [tools.search_pages]
 """
+)
 
 
 class HostileShop(ToolShop):

@@ -13,26 +13,9 @@ from tests.fakes.asking import Answer
 from tests.fakes.chatting import S, Visitor
 from tests.fakes.choosing import Choosing, rule
 from tests.fakes.recorded_tool import card_in, steps_in
+from tests.fakes.tool_shop import order_tools
 
-TABLES = """
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-
-[tools.order_status.parameters]
-order_id = {{ type = "string" }}
-
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-approve = "Cancel order {{order_id}}? {{total}}"
-preview = "order_status"
-idempotent = {idempotent}
-
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-"""
+TABLES = order_tools('"Cancel order {{order_id}}? {{total}}"', cancel="idempotent = {idempotent}")
 CHOOSING = Choosing(
     rule(r"[Ww]here is order (\w+)", "order_status", order_id=r"\1"),
     rule(r"^[Cc]ancel (\w+)", "cancel_order", order_id=r"\1"),

@@ -47,6 +47,37 @@ TRACE = b'{"error": "canary-stack-trace"}'
 BOMB = gzip.compress(bytes(8 * MAX_BODY), 1)
 HTML = b"<!DOCTYPE html><title>Sign in</title><p>canary-markup</p>"
 
+MY_ORDERS = """
+[tools.my_orders]
+url = "{shop}/customers/{{customer_id}}/orders"
+description = "The customer's orders."
+user = "required"
+bind = {{ customer_id = "user.sub" }}
+"""
+"""A table of kefu.toml, to be formatted with `shop`, the address of a shop."""
+
+
+def order_tools(approve: str, *, status: str = "", cancel: str = "") -> str:
+    """The tables `order_status` and `cancel_order`, to be formatted as `MY_ORDERS` is.
+
+    `approve`: the text of the card, in TOML. `status`, `cancel`: more lines of the two tables.
+    """
+    return f"""
+[tools.order_status]
+url = "{{shop}}/orders/{{{{order_id}}}}"
+description = "State of an order."
+parameters.order_id = {{{{ type = "string", description = "The number on the invoice." }}}}
+{status}
+[tools.cancel_order]
+url = "{{shop}}/orders/{{{{order_id}}}}/cancel"
+method = "POST"
+description = "Cancels an order."
+parameters.order_id = {{{{ type = "string" }}}}
+approve = {approve}
+preview = "order_status"
+{cancel}
+"""
+
 
 class ShopRequest(NamedTuple):
     method: str

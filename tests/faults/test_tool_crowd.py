@@ -19,16 +19,12 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.recorded_tool import steps_in
 from tests.fakes.shopping import Shopper, events, orders, settings_file
 from tests.fakes.stage import UNHURRIED, Stage
-from tests.fakes.tool_shop import USER_SECRET, ToolShop
+from tests.fakes.tool_shop import MY_ORDERS, USER_SECRET, ToolShop
 from tests.web.test_identity import token
 
-MORE = """
-[tools.my_orders]
-url = "{shop}/customers/{{customer_id}}/orders"
-description = "The customer's orders."
-user = "required"
-bind = {{ customer_id = "user.sub" }}
-
+MORE = (
+    MY_ORDERS
+    + """
 [tools.stock]
 url = "{shop}/stock/{{sku}}"
 description = "What is left of a thing."
@@ -36,6 +32,7 @@ description = "What is left of a thing."
 [tools.stock.parameters]
 sku = {{ type = "string" }}
 """
+)
 TURNS, AT_ONCE, SLOW = 200, 30, 20
 RULES = Choosing(
     Rule(

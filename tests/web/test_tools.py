@@ -15,30 +15,15 @@ from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.choosing import Choosing, Rule, rule
 from tests.fakes.recorded_tool import card_in, steps_in
 from tests.fakes.stage import FAST, Stage, stage
-from tests.fakes.tool_shop import ToolShop
+from tests.fakes.tool_shop import ToolShop, order_tools
 from tests.web.test_taking_up import taken_up
 
-CONFIG = """
-[tools.order_status]
-url = "{shop}/orders/{{order_id}}"
-description = "State of an order."
-title = {{ en = "Looking up your order", zh = "正在查询订单" }}
-headers = {{ Authorization = "env:SHOP_TOKEN" }}
-
-[tools.order_status.parameters]
-order_id = {{ type = "string" }}
-
-[tools.cancel_order]
-url = "{shop}/orders/{{order_id}}/cancel"
-method = "POST"
-description = "Cancels an order."
-title = "Cancelling your order"
-approve = {{ en = "Cancel order {{order_id}}? {{total}}", zh = "取消订单 {{order_id}}？" }}
-preview = "order_status"
-
-[tools.cancel_order.parameters]
-order_id = {{ type = "string" }}
-"""
+CONFIG = order_tools(
+    '{{ en = "Cancel order {{order_id}}? {{total}}", zh = "取消订单 {{order_id}}？" }}',
+    status='title = {{ en = "Looking up your order", zh = "正在查询订单" }}\n'
+    'headers = {{ Authorization = "env:SHOP_TOKEN" }}',
+    cancel='title = "Cancelling your order"',
+)
 SECRET = "Bearer canary-shop-token-1"
 RULES = (
     rule(r"[Ww]here is order (\w+)", "order_status", "Let me look.", order_id=r"\1"),
