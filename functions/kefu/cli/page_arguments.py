@@ -39,6 +39,18 @@ def add_learn(commands: Commands) -> None:
         default="site.kefu",
         help="the file of learnt pages (%(default)s)",
     )
+    _add_reading(learn)
+    learn.add_argument(
+        "--check",
+        action="store_true",
+        help="then ask each title and heading as a question, and name the pages in doubt",
+    )
+    learn.add_argument(
+        "--show", action="store_true", help="print the text that is kept of one page, and stop"
+    )
+
+
+def _add_reading(learn: argparse.ArgumentParser) -> None:
     learn.add_argument(
         "--url",
         metavar="URL",
@@ -62,14 +74,6 @@ def add_learn(commands: Commands) -> None:
         default=2000,
         help="pages of a site that are read at most, in 30 minutes for each 2000; the next run "
         "goes on with the others (%(default)s)",
-    )
-    learn.add_argument(
-        "--check",
-        action="store_true",
-        help="then ask each title and heading as a question, and name the pages in doubt",
-    )
-    learn.add_argument(
-        "--show", action="store_true", help="print the text that is kept of one page, and stop"
     )
 
 
