@@ -9,7 +9,7 @@ import pytest
 
 from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, State
 from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
-from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.overview import LINE_LENGTH, SessionFilter
 from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, chat_at, turn
 from tests.contract.engines import HandClock
@@ -181,6 +181,34 @@ async def test_h5_the_list_is_filtered_by_state(sessions: Sessions, clock: HandC
         assert [row.session.id for row in page.rows] == expected
     [row] = (await sessions.newest(SessionFilter(state="waiting"), None, 10, clock.now)).rows
     assert row.session.attendance == Attendance("waiting", "", clock.now)
+
+
+async def newest_line(store: Sessions, clock: HandClock) -> tuple[str, str]:
+    [row] = (await store.newest(SessionFilter(), None, 10, clock.now)).rows
+    return row.line, row.line_by
+
+
+async def test_h21_a_row_has_the_newest_line_of_the_visitor_or_an_operator(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Not the model's answer, and not an older message that is sent or answered again."""
+    await turn(sessions, clock, "first", "the answer", "client-1")
+    assert await newest_line(sessions, clock) == ("first", "")
+    await turn(sessions, clock, f"客{'x' * 500}", "an answer", "client-2")
+    assert await newest_line(sessions, clock) == (f"客{'x' * (LINE_LENGTH - 1)}", "")
+    known = await sessions.session(ONE)
+    assert known
+    for replaces in (False, True):
+        again = NewMessage("first", "client-1", replaces)
+        begun = await sessions.begin(known, again, clock.now)
+        assert begun.replaces == replaces
+        assert await newest_line(sessions, clock) == (f"客{'x' * (LINE_LENGTH - 1)}", "")
+    await sessions.set_attendance(ONE, taken(clock))
+    for _ in range(2):
+        assert await sessions.add_line(ONE, line("I am here"), clock.now)
+        assert await newest_line(sessions, clock) == ("I am here", "Ingrid 客")
+    await ask(sessions, clock, "thank you")
+    assert await newest_line(sessions, clock) == ("thank you", "")
 
 
 async def test_h4_state_and_lines_end_with_their_chat(sessions: Sessions, clock: HandClock) -> None:

@@ -12,6 +12,10 @@ ToolFilter = Literal["used", "failed", "declined"]
 """Sessions in which a tool was called, a call failed or may have failed, or a visitor said no."""
 
 
+LINE_LENGTH = 100
+"""Characters of the line that a row of the list shows."""
+
+
 class SessionFilter(NamedTuple):
     """A filter for the operator's list of sessions; None and "" match all sessions."""
 
@@ -57,6 +61,11 @@ class Overview(NamedTuple):
     """Number of calls that failed, or of which nobody knows."""
     declined: int = 0
     """Number of calls that the visitor declined."""
+    line: str = ""
+    """The newest message of the visitor or line of an operator, its first `LINE_LENGTH` characters.
+    Empty on DynamoDB for a chat that was last used with an earlier version."""
+    line_by: str = ""
+    """The operator who wrote `line`; "" for the visitor."""
 
 
 class Page(NamedTuple):

@@ -9,6 +9,7 @@ import uuid
 
 from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, holder_before
 from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import LINE_LENGTH
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import of_state
 from kefu.stores.dynamodb.table import change as changing
@@ -81,12 +82,13 @@ class DynamoAttendance(DynamoTurns):
     async def _number(self, session_id: SessionId, line: OperatorMessage, now: float) -> int | None:
         """Reserve two message ids; None if the line's operator does not have the chat."""
         reserve = changing(
-            "ADD #seq :two, #turns :one",
+            "SET #line = :line, #line_by = :operator ADD #seq :two, #turns :one",
             "#updated > :oldest AND #state = :person AND #operator = :operator",
             two=2,
             one=1,
             person="person",
             operator=line.operator,
+            line=line.text[:LINE_LENGTH],
             oldest=now - self._retention.session,
         )
         done, item = await self._update(items.session_row(session_id), reserve)

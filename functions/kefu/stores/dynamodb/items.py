@@ -187,6 +187,8 @@ def overview_in(item: Item, now: float) -> Overview:
     return Overview(
         session=session_in(item),
         status=seen(status, time_in(item, "lease"), now),
+        line=text_in(item, "line"),
+        line_by=text_in(item, "line_by"),
         **counts,
     )
 

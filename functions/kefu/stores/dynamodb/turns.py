@@ -24,6 +24,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
+from kefu.sessions.store.overview import LINE_LENGTH
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.answers import DynamoAnswers
 from kefu.stores.dynamodb.queues import queues_of, rows_of
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 _BEGIN: Final = (
     "SET #title = if_not_exists(#title, :title), #config = if_not_exists(#config, :config),"
     " #created = if_not_exists(#created, :now), #renew = if_not_exists(#renew, :turns_expire),"
-    " #updated = :now, #status = :pending, #lease = :lease, #active = :active, #expires = :expires"
+    " #updated = :now, #status = :pending, #lease = :lease, #active = :active, #expires = :expires,"
+    " #line = :line, #line_by = :nobody"
 )
 _SET_USER: Final = ", #user = if_not_exists(#user, :user)"
 _ADD_TURN: Final = " ADD #seq :two, #turns :one"
@@ -65,7 +67,7 @@ class DynamoTurns(DynamoAnswers):
         return session._replace(trim_state=items.text_in(stored[-1], "state"))
 
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
-        old = await self._use(session, now)
+        old = await self._use(session, asked.content, now)
         number = items.whole_in(old, "seq") + 1
         moving = asyncio.create_task(self._list(session, old, now))
         try:
@@ -73,11 +75,11 @@ class DynamoTurns(DynamoAnswers):
         finally:
             await moving
 
-    async def _use(self, session: Session, now: float) -> Item:
+    async def _use(self, session: Session, question: str, now: float) -> Item:
         """Reserve two message ids in the session's item, and return the item before the update.
 
-        Creates the session if its creation time is `now`. Otherwise, raises KeyError for a missing
-        or expired session.
+        `question` becomes the newest line of the session. Creates the session if its creation time
+        is `now`. Otherwise, raises KeyError for a missing or expired session.
         """
         may_create = session.created_at == now
         oldest = now - self._retention.session
@@ -90,6 +92,8 @@ class DynamoTurns(DynamoAnswers):
             now=now,
             turns_expire=self._turns_expire(now),
             pending="pending",
+            line=question[:LINE_LENGTH],
+            nobody="",
             lease=now + LEASE,
             active=items.active_at(now),
             expires=int(now + self._retention.session) + 1,
@@ -174,7 +178,7 @@ class DynamoTurns(DynamoAnswers):
             begun = await self._put_turn(first._replace(lease=now + LEASE), replace=False)
         turn = turn.begun_again(asked, now)
         if begun:
-            await self._release_number(first.session_id, number)
+            await self._release_number(first.session_id, number, old)
             tries = items.whole_in(stored, "again")
             return BeginResult(turn.message(now), retries=tries, replaces=bool(turn.answer))
         await self._undo_use(turn, number, old, now)
@@ -287,7 +291,9 @@ class DynamoTurns(DynamoAnswers):
         row = items.session_row(session_id)
 
         def work() -> None:
-            mark = change("SET #updated = :never REMOVE #title", "attribute_exists(pk)", never=0)
+            mark = change(
+                "SET #updated = :never REMOVE #title, #line", "attribute_exists(pk)", never=0
+            )
             _, marked = self._table.update(row, mark)
             if active := items.text_in(marked, "active"):
                 queued = rows_of(session_id, queues_of(marked), active)

@@ -26,6 +26,13 @@ TOGETHER_SECONDS: Final = 2.0
 DAY_NAMES: Final = {"prompt_tokens": "prompt", "completion_tokens": "completion"}
 """Attributes whose names differ from those of `Day`."""
 
+_LINE: Final = "#line = :line, #line_by = :line_by"
+
+
+def _line_in(session: Item) -> dict[str, float | str]:
+    """The newest line of a session, as values of `_LINE`."""
+    return {name: items.text_in(session, name) for name in ("line", "line_by")}
+
 
 def runs_for(retries: int) -> tuple[str, dict[str, float | str]]:
     """The condition that a turn is `pending` and attempt `retries` the latest one; its values."""
@@ -246,8 +253,9 @@ class DynamoUpkeep:
         if items.time_in(old, "lease") > now + LEASE - TOGETHER_SECONDS:
             status = first.status
         restore = change(
-            "SET #seq = :old, #status = :status, #lease = :lease ADD #turns :less",
+            f"SET #seq = :old, #status = :status, #lease = :lease, {_LINE} ADD #turns :less",
             "#seq = :seq",
+            **_line_in(old),
             old=number - 1,
             status=status,
             lease=min(items.time_in(old, "lease"), now + LEASE),
@@ -256,11 +264,17 @@ class DynamoUpkeep:
         )
         await self._restore(first.session_id, restore)
 
-    async def _release_number(self, session_id: SessionId, number: int) -> None:
-        """Release a reserved number, because a retried turn keeps its first number."""
+    async def _release_number(
+        self, session_id: SessionId, number: int, old: Item | None = None
+    ) -> None:
+        """Release a reserved number, because a turn that is sent again keeps its first number.
+
+        `old`: the session's item, whose newest line is restored; None: the line stays.
+        """
         restore = change(
-            "SET #seq = :old ADD #turns :less",
+            f"SET #seq = :old{f', {_LINE}' if old else ''} ADD #turns :less",
             "#seq = :seq",
+            **(_line_in(old) if old else {}),
             old=number - 1,
             less=-1,
             seq=number + 1,

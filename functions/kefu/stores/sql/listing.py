@@ -9,26 +9,36 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from kefu.sessions.store.overview import Overview, SessionFilter
+from kefu.sessions.store.overview import LINE_LENGTH, Overview, SessionFilter
 from kefu.stores.sql import words
 from kefu.stores.sql.database import SqlConnection
 from kefu.stores.sql.rows import SESSION_LENGTH, session_columns, session_in
 from kefu.stores.turns import TOOL_COUNTERS, bucket_of, seen
 
-_COUNTED = tuple(one for one in Overview._fields if one not in ("session", "status"))
 _COMMENT = (
     "CASE WHEN downs > 0 THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
     " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END"
 )
+_NEWEST = (
+    "coalesce((SELECT {column} FROM turns WHERE turns.session = sessions.id"
+    " ORDER BY question_id DESC LIMIT 1), '')"
+)
+_MADE = {
+    "comment": _COMMENT,
+    "line": _NEWEST.format(column="CASE WHEN operator = '' THEN question ELSE answer END"),
+    "line_by": _NEWEST.format(column="operator"),
+}
+"""The columns that no table has, by the fields of Overview."""
+_SHOWN = tuple(one for one in Overview._fields if one not in ("session", "status"))
 _OVERVIEW = (
     f"SELECT status, lease, {session_columns()},"  # noqa: S608 - constant names
-    f" {', '.join(_COMMENT if one == 'comment' else one for one in _COUNTED)}"
+    f" {', '.join(_MADE.get(one, one) for one in _SHOWN)}"
     " FROM sessions {index} JOIN titles ON titles.session = id"
     " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?{filters}"
     " ORDER BY updated DESC, id DESC LIMIT ?"
 )
 
-_COUNTED_AT = 2 + SESSION_LENGTH
+_SHOWN_AT = 2 + SESSION_LENGTH
 
 
 class _Condition(NamedTuple):
@@ -107,6 +117,7 @@ def _of_status(status: str, now: float) -> _Condition:
 
 
 def _overview(row: tuple[Any, ...], now: float) -> Overview:
-    (status, lease), session, counted = row[:2], row[2:_COUNTED_AT], row[_COUNTED_AT:]
-    named = dict(zip(_COUNTED, counted, strict=True))
+    (status, lease), session, shown = row[:2], row[2:_SHOWN_AT], row[_SHOWN_AT:]
+    named = dict(zip(_SHOWN, shown, strict=True))
+    named["line"] = named["line"][:LINE_LENGTH]
     return Overview(session=session_in(session), status=seen(status, lease, now), **named)
