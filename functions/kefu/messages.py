@@ -51,11 +51,11 @@ class Message(NamedTuple):
         """
         if isinstance(value, cls):
             return value
-        content = _field(value, "content")
-        role = _ROLES.get(str(_field(value, "role")))
+        content = field(value, "content")
+        role = _ROLES.get(str(field(value, "role")))
         parts = content if isinstance(content, list) else [content or ""]
-        texts = [part if isinstance(part, str) else _field(part, "text") for part in parts]
-        calls = _field(value, "tool_calls") or ()
+        texts = [part if isinstance(part, str) else field(part, "text") for part in parts]
+        calls = field(value, "tool_calls") or ()
         if role is None or not all(isinstance(text, str) for text in texts):
             raise TypeError(
                 f"This is not a message of a chat completion: {value!r:.120}. Pass kefu.context"
@@ -66,8 +66,8 @@ class Message(NamedTuple):
             role,
             "".join(texts),
             tuple(_call_of(call) for call in calls),
-            _field(value, "tool_call_id"),
-            reasoning=_field(value, "reasoning_content") or "",
+            field(value, "tool_call_id"),
+            reasoning=field(value, "reasoning_content") or "",
         )
 
 
@@ -81,14 +81,17 @@ _ROLES: dict[str, Role] = {
 
 
 def _call_of(call: Any) -> ToolCall:
-    made = _field(call, "function")
-    name, arguments = _field(made, "name"), _field(made, "arguments")
+    made = field(call, "function")
+    name, arguments = field(made, "name"), field(made, "arguments")
     if not isinstance(arguments, str):
         import json  # imported here because it slows the import of the library
 
         arguments = json.dumps(arguments, ensure_ascii=False, default=str)
-    return ToolCall(_field(call, "id") or "", name or "", arguments)
+    return ToolCall(field(call, "id") or "", name or "", arguments)
 
 
-def _field(value: Any, name: str) -> Any:
+def field(value: Any, name: str) -> Any:
+    """A field of a dict or an attribute of an object; None if there is none."""
+    if type(value) is dict:  # as most are; `isinstance` with an abstract class is slow
+        return value.get(name)
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

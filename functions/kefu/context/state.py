@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kefu.messages import field
+
 _STATE_VERSION = 2
 
 
@@ -122,18 +124,14 @@ def prompt_tokens(usage: Any) -> int:
     if isinstance(usage, int):
         return usage
     for name in _USAGES:
-        inner = _field(usage, name)
+        inner = field(usage, name)
         if inner is not None and not callable(inner):
             return prompt_tokens(inner)
-    found = next((n for name in _COUNTS if isinstance(n := _field(usage, name), int)), None)
+    found = next((n for name in _COUNTS if isinstance(n := field(usage, name), int)), None)
     if found is None:
         raise TypeError(f"Pass usage.prompt_tokens, or the client's usage: {usage!r:.120}")
-    cached = (_field(usage, name) for name in _CACHED)
+    cached = (field(usage, name) for name in _CACHED)
     return found + sum(number for number in cached if isinstance(number, int))
-
-
-def _field(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
 class ToSummarize(NamedTuple):

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kefu.context.wire.parts import Path, ResultText, field
+from kefu.context.wire.parts import Path, ResultText
 from kefu.context.wire.shapes import shape_of
-from kefu.messages import Message
+from kefu.messages import Message, field
 
 
 def with_results(

@@ -7,8 +7,9 @@ message; for an image behind an address, the most that the model charges is assu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from kefu.messages import field
 
 _IMAGE_TYPES = frozenset({"image", "image_url", "image-url", "input_image", "computer_screenshot"})
 _AUDIO_TYPES = frozenset({"audio", "audio-url", "input_audio"})
@@ -71,23 +72,23 @@ def is_media(part: Any) -> bool:
 
 def _kind(part: Any) -> tuple[str, Any]:
     """`image`, `audio`, `file` or "", and the object with the data."""
-    kind = _get(part, "type") or _get(part, "kind")
+    kind = field(part, "type") or field(part, "kind")
     if not isinstance(kind, str):
         for name, known in _FIELDS.items():
-            inner = _get(part, name)
-            if inner is not None and any(_get(inner, sign) is not None for sign in _SIGNS):
+            inner = field(part, name)
+            if inner is not None and any(field(inner, sign) is not None for sign in _SIGNS):
                 return _by_media_type(known, inner), inner
         return "", part
     if kind in _IMAGE_TYPES:
         return "image", part
     if kind in _AUDIO_TYPES:
-        return "audio", _get(part, "input_audio") or part
+        return "audio", field(part, "input_audio") or part
     return (_by_media_type("file", part), part) if kind in _FILE_TYPES else ("", part)
 
 
 def _by_media_type(kind: str, value: Any) -> str:
     names = ("mimeType", "mime_type", "mediaType", "media_type")
-    media = next((str(found) for name in names if (found := _get(value, name))), "")
+    media = next((str(found) for name in names if (found := field(value, name))), "")
     start = media.partition("/")[0]
     return start if kind == "file" and start in ("image", "audio") else kind
 
@@ -96,12 +97,12 @@ def media_tokens(part: Any, model: str, texts: list[str]) -> int:
     """The tokens of an image, of audio or of a file; a file's plain text is appended to `texts`."""
     kind, inner = _kind(part)
     if kind == "image":
-        image = _get(inner, "image_url")
-        detail = _get(inner, "detail") or _get(image, "detail") or "auto"
+        image = field(inner, "image_url")
+        detail = field(inner, "detail") or field(image, "detail") or "auto"
         return image_tokens(_image_size(inner), model, low=detail == "low")
     if kind == "audio":
         return _audio_tokens(inner)
-    return _file_tokens(_get(inner, "file") or inner, texts)
+    return _file_tokens(field(inner, "file") or inner, texts)
 
 
 def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False) -> int:
@@ -149,12 +150,12 @@ def _image_size(part: Any) -> tuple[int, int] | None:
 
 def _data_of(part: Any) -> str | bytes:
     """The bytes of a file, their base64, or its address; "" if it is only named."""
-    places = (part, _get(part, "source"), _get(part, "image_url"), _get(part, "file"))
+    places = (part, field(part, "source"), field(part, "image_url"), field(part, "file"))
     for place in places:
         if isinstance(place, str | bytes):
             return place
         for name in ("data", "bytes", "url", "base64", "image", "image_url", "file_data"):
-            if isinstance(found := _get(place, name), str | bytes) and found:
+            if isinstance(found := field(place, name), str | bytes) and found:
                 return found
     return ""
 
@@ -214,20 +215,20 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
 def _audio_tokens(audio: Any) -> int:
     data = _data_of(audio)
     size = len(data) if isinstance(data, bytes) else len(data.rstrip("=")) * 3 // 4
-    rate = _AUDIO_BYTES_PER_SECOND.get(str(_get(audio, "format")), 4_000)
+    rate = _AUDIO_BYTES_PER_SECOND.get(str(field(audio, "format")), 4_000)
     return -(-size * _AUDIO_TOKENS_PER_SECOND // rate)
 
 
 def _file_tokens(file: Any, texts: list[str]) -> int:
-    source = _get(file, "source") or file
-    kind = _get(source, "type")
-    if kind == "text" and isinstance(text := _get(source, "data"), str):
+    source = field(file, "source") or file
+    kind = field(source, "type")
+    if kind == "text" and isinstance(text := field(source, "data"), str):
         texts.append(text)
         return 0
-    content = _get(source, "content")
+    content = field(source, "content")
     if kind == "content" or content is not None:
         blocks = [content] if isinstance(content, str) else content or ()
-        texts += [b if isinstance(b, str) else str(_get(b, "text") or "") for b in blocks]
+        texts += [b if isinstance(b, str) else str(field(b, "text") or "") for b in blocks]
         return 0
     data = _data_of(file)
     if not data or (isinstance(data, str) and "://" in data[:12]):
@@ -236,7 +237,3 @@ def _file_tokens(file: Any, texts: list[str]) -> int:
     pages = whole.count(b"/Type /Page") + whole.count(b"/Type/Page")
     pages -= whole.count(b"/Type /Pages") + whole.count(b"/Type/Pages")
     return max(1, pages) * _PAGE_TOKENS
-
-
-def _get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

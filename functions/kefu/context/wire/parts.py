@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kefu.context.wire.media import is_media, media_tokens
-from kefu.messages import Role
+from kefu.messages import Role, field
 
 Path = tuple[str | int, ...]
 """The names and positions that lead from a message to one of its values."""
@@ -99,13 +99,6 @@ _KNOWN_FIELDS = (
 )
 _NOT_SENT = ("step-start", "data-", "source-")
 """Beginnings of the types of the AI SDK's parts that the model does not read."""
-
-
-def field(value: Any, name: str) -> Any:
-    """A field of a dict or an attribute of an object; None if there is none."""
-    if isinstance(value, Mapping):
-        return value.get(name)
-    return getattr(value, name, None)
 
 
 def _first(value: Any, names: Iterable[str]) -> tuple[str, Any]:

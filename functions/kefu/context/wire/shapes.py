@@ -16,7 +16,6 @@ from kefu.context.wire.parts import (
     ResultText,
     Shape,
     arguments_of,
-    field,
     json_of,
     read_blocks,
     read_media,
@@ -24,7 +23,7 @@ from kefu.context.wire.parts import (
     read_texts,
     result_of,
 )
-from kefu.messages import Message, Role
+from kefu.messages import Message, Role, field
 
 _ROLES: dict[str, Role] = {
     "system": "system",
