@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import PurePosixPath
@@ -11,8 +9,9 @@ from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.feed import FEED_ENDS
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.learning import READER_VERSION, PageOutcome, State
+from kefu.knowledge.learning import PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused
+from kefu.upstream.crawl.judging import state_of
 from kefu.upstream.reader import PageReader
 
 
@@ -49,16 +48,8 @@ def feed_outcomes(url: str, found: Fetched, known: Mapping[str, State]) -> list[
         pages = reader.feed(found.body, feed_end(url), found.url, charset=found.charset)
     outcomes = dict[str, PageOutcome]()
     for page in pages:
-        text = json.dumps([page.title, page.language, [list(one) for one in page.blocks]])
-        digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
-        notes = {"etag": found.etag, "modified": found.modified}
-        state: State = {
-            "digest": digest,
-            "feed": url,
-            "reader": READER_VERSION,
-            **{name: value for name, value in notes.items() if value},
-        }
-        same = known.get(page.url, {}).get("digest") == digest
+        state = state_of(page, found, feed=url)
+        same = known.get(page.url, {}).get("digest") == state["digest"]
         outcomes[page.url] = PageOutcome(
             page.url, "unchanged" if same else "learnt", "", page, state
         )

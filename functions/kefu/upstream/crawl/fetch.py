@@ -122,7 +122,6 @@ class Fetcher:
                 "Accept-Encoding": "gzip",
             },
         )
-        self.requests = 0
         self.bodies = 0
         """Responses whose body was read."""
         self.is_local = False
@@ -182,7 +181,6 @@ class Fetcher:
             headers["If-None-Match"] = str(etag)
         if modified := known.get("modified"):
             headers["If-Modified-Since"] = str(modified)
-        self.requests += 1
         async with self._client.stream(
             "GET",
             target.copy_with(host=address),

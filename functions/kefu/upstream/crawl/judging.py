@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import READER_VERSION, State
+from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Refused
 
 ENDS = {
@@ -49,13 +50,19 @@ def is_passing(error: Refused) -> bool:
 
 def noted(read: Html, found: Fetched) -> State:
     """Data for the next run, which follows the links of unchanged pages without reading these."""
-    page, links = read.page, read.links
+    root = urljoin(found.url, "/")
+    links = "\n".join(link for link in read.links if link.startswith(root))
+    return state_of(read.page, found, links=links, notes="\n".join(read.notes))
+
+
+def state_of(page: PageText, found: Fetched, **more: str) -> State:
+    """What the next run compares, and what it sends back to the server. Empty notes are left out.
+
+    `found`: the page, or the feed that the page is an item of.
+    """
     text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
     digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
-    root = urljoin(found.url, "/")
-    here = "\n".join(link for link in links if link.startswith(root))
-    notes = {"etag": found.etag, "links": here, "modified": found.modified}
-    notes["notes"] = "\n".join(read.notes)
+    notes = {"etag": found.etag, "modified": found.modified, **more}
     return {
         "digest": digest,
         "reader": READER_VERSION,
