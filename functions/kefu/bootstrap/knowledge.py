@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kefu import __version__
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.constants import KNOWLEDGE_TOKENS, LOCAL_KNOWLEDGE_TOKENS
 from kefu.bootstrap.options import prompt_room
@@ -21,14 +20,10 @@ from kefu.settings import ConfigurationError, Settings
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder
     from kefu.knowledge.finding import Knowledge
-    from kefu.knowledge.learning import PageOutcome
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.page_tools import SitePages
     from kefu.web.routes.mcp import Assistants
-
-
-AGENT = f"Kefu/{__version__}"
 
 
 def learnt_pages(base: Base) -> ReloadingKnowledge | None:
@@ -147,20 +142,12 @@ async def _learn_page(
     url: str, file: ReloadingKnowledge, now: Callable[[], float]
 ) -> tuple[str, str]:
     from kefu.knowledge.pages import PageText
-    from kefu.upstream.crawl.crawl import Crawler
-    from kefu.upstream.crawl.fetch import Fetcher
+    from kefu.upstream.crawl.crawl import read_one
 
-    async def read() -> PageOutcome:
-        # The owner has named this host to `kefu learn`, with --allow-private if it is private.
-        host = frozenset({urlsplit(url).hostname or ""})
-        fetcher = Fetcher(AGENT, private=host)
-        try:
-            return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
-        finally:
-            await fetcher.aclose()
-
+    # The owner has named this host to `kefu learn`, with --allow-private if it is private.
+    host = frozenset({urlsplit(url).hostname or ""})
     # In a thread with its own loop, because the reader's process is waited for.
-    outcome = await asyncio.to_thread(asyncio.run, read())
+    outcome = await asyncio.to_thread(asyncio.run, read_one(url, host))
     if outcome.page:
         await file.add(outcome.page, now())
     elif outcome.status in {404, 410} or outcome.kind == "skipped":

@@ -9,7 +9,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.checking import Findings, check
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
@@ -34,13 +33,10 @@ from kefu.stores.sqlite.knowledge.write import (
     Size,
     write,
 )
-from kefu.upstream.crawl.crawl import MAX_PAGES, Crawler
+from kefu.upstream.crawl.crawl import MAX_PAGES, ROBOTS_AGENT, Crawler, read_one
 from kefu.upstream.crawl.feed import feed_end, read_feed_at
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import PageReader
-
-ROBOTS_AGENT = f"Kefu/{__version__}"
-"""The name to which rules in robots.txt may apply."""
 
 _UNREAD_TEXTS = frozenset(
     {".adoc", ".doc", ".epub", ".json", ".odt", ".org", ".rst", ".rtf", ".xml"}
@@ -146,7 +142,7 @@ def show(source: str, options: Options) -> Shown | str:
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:
-        outcome = asyncio.run(_one(source, options))
+        outcome = asyncio.run(read_one(source, options.private_hosts))
     if outcome.page is None:
         return outcome.reason
     last = _last(options.output) | {outcome.url: Learnt(outcome.page, outcome.state)}
@@ -173,14 +169,6 @@ async def _crawl(
     finally:
         await fetcher.aclose()
     return outcomes, fetcher.bodies
-
-
-async def _one(url: str, options: Options) -> PageOutcome:
-    fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
-    try:
-        return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
-    finally:
-        await fetcher.aclose()
 
 
 def _last(path: Path) -> dict[str, Learnt]:

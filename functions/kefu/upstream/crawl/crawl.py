@@ -8,6 +8,7 @@ from contextlib import closing
 from heapq import heappop, heappush
 from urllib.parse import urlsplit
 
+from kefu import __version__
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import may_be_indexed
 from kefu.knowledge.learning import PageOutcome, State
@@ -16,6 +17,9 @@ from kefu.upstream.crawl.judging import check_text, end_of, is_passing, noted
 from kefu.upstream.crawl.robots import Robots, Sitemap, read_robots, read_sitemaps
 from kefu.upstream.crawl.scope import Scope
 from kefu.upstream.reader import PageReader
+
+ROBOTS_AGENT = f"Kefu/{__version__}"
+"""The name to which rules in robots.txt may apply."""
 
 MAX_PAGES = 2000
 """Maximum pages of a site that a run reads, unless its owner names another number."""
@@ -274,3 +278,12 @@ class Crawler:
     def _add(self, outcome: PageOutcome) -> None:
         self._outcomes[outcome.url] = outcome
         self._note(outcome)
+
+
+async def read_one(url: str, private_hosts: frozenset[str]) -> PageOutcome:
+    """Read one page of a site. `private_hosts`: hosts that may be on this machine."""
+    fetcher = Fetcher(ROBOTS_AGENT, private=private_hosts)
+    try:
+        return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
+    finally:
+        await fetcher.aclose()
