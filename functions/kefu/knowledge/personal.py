@@ -48,34 +48,11 @@ _ADDRESSED = re.compile(
     r"|\b(?i:my name is|I am|I'm|this is|ich heiße|mein Name ist|ich bin|je m'appelle|je suis"
     r"|me llamo|soy|mi chiamo|sono|jeg heter|mijn naam is)\b)[ \u00a0]+" + _NAME,
 )
-_NO_NAMES = frozenset(
-    {
-        *(
-            "all",
-            "again",
-            "and",
-            "anyone",
-            "both",
-            "customer",
-            "customers",
-            "everybody",
-            "everyone",
-        ),
-        *(
-            "for",
-            "friend",
-            "friends",
-            "guest",
-            "guests",
-            "kunde",
-            "kunden",
-            "madam",
-            "team",
-            "there",
-        ),
-        *("visitor", "visitors", "you"),
-    }
-)
+_ADDRESSED_TO_MANY = """
+all again and anyone both customer customers everybody everyone for friend friends guest guests
+kunde kunden madam team there visitor visitors you
+"""
+_NO_NAMES = frozenset(_ADDRESSED_TO_MANY.split())
 _SURNAMES = (
     "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧"
     "许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎余潘杜戴夏钟鍾汪田任姜范方石姚谭譚廖邹鄒熊金陆陸郝孔白崔康"
