@@ -85,13 +85,16 @@ class FreshPages:
         stored = file.find(question, before, limit + 2 * len(self._pages))
         found = [one for one in stored if one.page not in self._pages]
         fresh = self._index.find(question, before, limit) if self._index else []
+        if not fresh:
+            return found[:limit]
         wanted = question_terms(asked(question, before), file.languages)
+        ranked = [(len(one.terms), one) for one in found]
         for one in reversed(fresh):
             hit = one._replace(part=-one.part, wanted=wanted)
             count = len(hit.terms)
-            places = (at for at, old in enumerate(found) if len(old.terms) < count)
-            found.insert(next(places, len(found)), hit)
-        return chosen(found, limit)
+            places = (at for at, (terms, _) in enumerate(ranked) if terms < count)
+            ranked.insert(next(places, len(ranked)), (count, hit))
+        return chosen((one for _, one in ranked), limit)
 
     def page(self, file: KnowledgeFile, address: str) -> list[PassageHit]:
         self.look(file.facts.made)
