@@ -71,7 +71,7 @@ class Month:
     bytes_per_token: float = 202
     script_bytes: float = 2_480
     chat_bytes: float = 26_300
-    """The files of the chat and of its extras, once for each conversation."""
+    """The file of the chat and its file for answers, once for each conversation."""
     log_bytes: float = 960
     """A request's line of 700 bytes, and Lambda's own."""
     reads: float = 0.5

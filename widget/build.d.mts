@@ -8,7 +8,7 @@ export interface Made {
   readonly maps: ReadonlyMap<string, string>;
   readonly manifest: Tag & { readonly loader: Tag };
   readonly sizes: Readonly<
-    Record<"loader" | "open" | "extras" | "contact" | "tools" | "tip" | "all", Buffer>
+    Record<"loader" | "open" | "answer" | "contact" | "tools" | "tip" | "all", Buffer>
   >;
 }
 

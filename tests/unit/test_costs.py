@@ -85,7 +85,7 @@ def test_the_widget_is_as_large_as_the_calculator_says() -> None:
     month = Month()
     counted = {
         ("chat-widget.js.br",): month.script_bytes,
-        ("chat-widget-open.*.js.br", "chat-widget-extras.*.js.br"): month.chat_bytes,
+        ("chat-widget-open.*.js.br", "chat-widget-answer.*.js.br"): month.chat_bytes,
     }
     for patterns, counts in counted.items():
         sizes = [file.stat().st_size + 400 for name in patterns for file in WIDGET.glob(name)]

@@ -122,7 +122,7 @@ async def test_c16_w2_every_file_of_the_widget_is_served_to_all_sites(shared: St
         assert response.headers["Content-Type"].startswith(kind), name
 
 
-@pytest.mark.parametrize("part", ["-open.0123456789ab.js", "-extras.01-34_6789ab.js", "-de.0.json"])
+@pytest.mark.parametrize("part", ["-open.0123456789ab.js", "-answer.01-34_6789ab.js", "-de.0.json"])
 async def test_c16_a_part_of_another_build_is_a_404_that_nobody_keeps(
     shared: Stage, part: str
 ) -> None:

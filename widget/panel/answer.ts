@@ -37,12 +37,7 @@ export function sourceSwitch(node: HTMLElement): HTMLElement {
 
 function rendered(text: string): HTMLElement {
   const node = el("div");
-  const prose = new Prose(
-    node,
-    it,
-    () => {},
-    () => true,
-  );
+  const prose = new Prose(node, it, () => true);
   prose.feed(text);
   prose.end();
   // A model or a visitor chose the addresses: an operator reads them and does not follow them.

@@ -1,6 +1,6 @@
 /** The texts of a language. English is built in; any other language is fetched beside the chat. */
 
-import type { Dictionary } from "./open/texts.ts";
+import type { Dictionary } from "./open/english.ts";
 
 declare global {
   /** A hash over all dictionaries, which is part of their names; set by the build. */

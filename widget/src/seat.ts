@@ -1,7 +1,7 @@
 /** The interface between the loader and the chat: two scripts that share one element. */
 
 import type { Acts } from "./handle.ts";
-import type { Dictionary } from "./open/texts.ts";
+import type { Dictionary } from "./open/english.ts";
 import type { FetchPart } from "./parts.ts";
 import type { Settings } from "./settings.ts";
 

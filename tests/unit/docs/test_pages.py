@@ -91,7 +91,7 @@ def source() -> str:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("docs/trouble.md", ("open/texts.ts", "answer/extra-texts.ts")),
+        ("docs/trouble.md", ("open/english.ts", "answer/english.ts")),
         ("docs/zh/trouble.md", ("languages/zh-CN.ts",)),
     ],
 )

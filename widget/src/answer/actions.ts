@@ -4,7 +4,7 @@ import { isClick, type Rating, type Turn } from "../open/turn.ts";
 import { button, element } from "../open/view/dom.ts";
 import { AGAIN, CHECK, COPY, icon, THUMB } from "../open/view/icons.ts";
 import { copyButton } from "./copy.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 import { citedOf, withSources } from "./sources.ts";
 
 export interface ActionActs {
@@ -15,7 +15,7 @@ export interface ActionActs {
 
 /** A row of buttons. */
 export function actions(
-  texts: ExtraTexts,
+  texts: AnswerTexts,
   speak: (text: string) => void,
   turn: Turn,
   acts: ActionActs,

@@ -1,6 +1,6 @@
 /**
- * Features that a first answer with default settings does not need, in a file of their own: copying
- * and rating answers, the menu and the restoring of a stored chat.
+ * The file for answers, which the chat fetches when it is opened: Markdown, the buttons below an answer,
+ * its sources, the menu, notes about failures, and the features of the chat.
  */
 
 import type { Check, CheckModule } from "../features/check/index.ts";
@@ -10,10 +10,10 @@ import type { ChatPort, Feature, Kit } from "../features/feature.ts";
 import type { Resume, ResumeModule } from "../features/resume/index.ts";
 import type { Talk, TalkModule } from "../features/talk/index.ts";
 import type { ToolsModule } from "../features/tools/index.ts";
+import type { Texts } from "../open/english.ts";
 import { Lazy } from "../open/lazy.ts";
 import type { Owner } from "../open/owner.ts";
 import type { Store } from "../open/store.ts";
-import type { Texts } from "../open/texts.ts";
 import { type Ask, plainAsk } from "../open/transport/http.ts";
 import type { KeptChat } from "../open/transport/transport.ts";
 import type { Ending, Turn } from "../open/turn.ts";
@@ -26,13 +26,16 @@ import { warnOfUnknown } from "./attributes.ts";
 import { calm } from "./calm.ts";
 import { codeCopier } from "./copy.ts";
 import { countDown } from "./countdown.ts";
+import { type AnswerTexts, ENGLISH } from "./english.ts";
 import { explain } from "./explain.ts";
-import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { fade } from "./fade.ts";
 import { addJump } from "./jump.ts";
+import { mayLink } from "./links.ts";
 import { lostLine } from "./lost-line.ts";
 import { type MenuActs, menu } from "./menu.ts";
 import { adding } from "./page-fields.ts";
+import proseStyles from "./prose.css";
+import { Prose } from "./prose.ts";
 import { QUIET_MS } from "./quiet.ts";
 import { restore } from "./restore.ts";
 import { citedOf, linkNumbers, sourceList } from "./sources.ts";
@@ -49,18 +52,18 @@ declare global {
 }
 
 /**
- * The extras for the widget in `root`. `speak` announces a text to screen readers. The seat
+ * The answers of the widget in `root`. `speak` announces a text to screen readers. The seat
  * fetches further files: the talk with a person, the contact form if the site has one, and the bot check.
  */
-export default function extras(
+export default function answer(
   root: ShadowRoot | null,
-  texts: Texts & Partial<ExtraTexts>,
+  texts: Texts & Partial<AnswerTexts>,
   speak: (text: string) => void,
   { settings, apiUrl, script, fetch: part }: Seat,
 ) {
   warnOfUnknown(settings);
-  adopt(root, stylesheet);
-  const words = { ...ENGLISH_EXTRAS, ...texts };
+  adopt(root, proseStyles + stylesheet);
+  const words = { ...ENGLISH, ...texts };
   let chat: MenuActs | undefined;
   let isWaiting = false;
   let isCalm = false;
@@ -176,7 +179,14 @@ export default function extras(
     },
     /** Sends the click on a card; undefined if the file for it cannot be fetched. */
     click: async (turn: Turn, port: ChatPort) => (await tools.load())?.click?.(turn, port),
-    codeCopier: (text: () => string) => codeCopier(words, speak, text),
+    /** Writes the answer of a turn as Markdown. */
+    prose: (into: Element, { sources }: Turn) =>
+      new Prose(
+        into,
+        words,
+        (address) => mayLink(address, sources),
+        (text) => codeCopier(words, speak, text),
+      ),
     /** The tools of the header: enlarge, and the menu; and the button to the newest message. */
     menu: (acts: MenuActs) => {
       const node = menu(words, speak, acts);
@@ -208,7 +218,7 @@ export default function extras(
     /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
     countDown: (due: number) => {
       const note = lastNote();
-      // The extras may be loaded after the wait.
+      // This file may be loaded after the wait.
       if (note && due > performance.now()) countDown(words, speak, note, due);
     },
     /** Adds to the note at the end of the conversation. */
@@ -222,9 +232,12 @@ export default function extras(
   };
 }
 
-export type ExtrasModule = { readonly default: typeof extras };
+export type AnswerModule = { readonly default: typeof answer };
 
-export type Extras = ReturnType<typeof extras>;
+export type AnswerPart = ReturnType<typeof answer>;
 
-/** Calls `use` with the extras: at once if they are loaded, else after fetching them. */
-export type UseExtras = (use: (extras: Extras) => void) => void;
+/**
+ * Calls `use` with the file for answers: at once if it is loaded, else after fetching it. Calls
+ * `without` if that fails.
+ */
+export type UseAnswer = (use: (answer: AnswerPart) => void, without?: () => void) => void;

@@ -1,21 +1,23 @@
 /** A code block: a head with its language and a Copy button, and lines that scroll sideways. */
 
-import type { Texts } from "../open/texts.ts";
 import { element } from "../open/view/dom.ts";
-import type { UseExtras } from "./answer.ts";
+import type { AnswerTexts } from "./english.ts";
 
 /** The names of tables and code blocks. */
-export type ProseTexts = Pick<Texts, "table" | "code">;
+export type ProseTexts = Pick<AnswerTexts, "table" | "code">;
+
+/** The Copy button for the text that `text` returns. */
+export type CopierOf = (text: () => string) => HTMLElement;
 
 /** The block's element, and the element for its lines. */
 export function codeCard(
   texts: ProseTexts,
   language: string,
-  useExtras: UseExtras,
+  copierOf: CopierOf | undefined,
 ): { node: HTMLElement; inner: HTMLElement } {
   const inner = element("code");
   const head = element("figcaption", {}, element("span", { dir: "auto" }, language));
-  useExtras(({ codeCopier }) => head.append(codeCopier(() => inner.textContent ?? "")));
+  if (copierOf) head.append(copierOf(() => inner.textContent ?? ""));
   const node = element(
     "figure",
     { className: "code" },

@@ -1,14 +1,14 @@
 /** Copies the text of an answer or of a code block. */
 
 import { button, element } from "../open/view/dom.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 
 /** Milliseconds for which the button confirms that the text was copied. */
 const COPIED_MS = 2_000;
 
 /** The Copy button of a code block. */
 export function codeCopier(
-  texts: ExtraTexts,
+  texts: AnswerTexts,
   speak: (text: string) => void,
   text: () => string,
 ): HTMLButtonElement {

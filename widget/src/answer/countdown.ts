@@ -1,14 +1,14 @@
 /** The seconds until the widget tries again by itself, in the note about the delay. */
 
 import { element } from "../open/view/dom.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 
 /**
  * Counts down to `due`, by `performance.now()`, at the end of `note` until the note is removed. Screen
  * readers announce the number once, at the start.
  */
 export function countDown(
-  texts: ExtraTexts,
+  texts: AnswerTexts,
   speak: (text: string) => void,
   note: HTMLElement,
   due: number,

@@ -1,7 +1,7 @@
 /** Says more about a refused message than the chat itself does: to the visitor, and to the site's owner. */
 
 import type { Ending, Refusal } from "../open/turn.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 import { refusesPage } from "./probe.ts";
 
 const TEXTS: Readonly<Record<Refusal, "refused" | "tooLong" | "spent" | "notHuman">> = {
@@ -17,7 +17,7 @@ const reported = new Set<string>();
 /** Replaces the text of the note at the end of `root`. `offer` adds a button for the contact form. */
 export async function explain(
   root: ShadowRoot | null,
-  texts: ExtraTexts,
+  texts: AnswerTexts,
   speak: (text: string) => void,
   ending: Ending,
   apiUrl: string,

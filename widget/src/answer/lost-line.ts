@@ -2,7 +2,7 @@
 
 import { element } from "../open/view/dom.ts";
 import { atEnd } from "./at-end.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 
 export interface LostLine {
   show(): void;
@@ -11,7 +11,7 @@ export interface LostLine {
 
 export function lostLine(
   root: ShadowRoot | null,
-  { reconnecting }: Pick<ExtraTexts, "reconnecting">,
+  { reconnecting }: Pick<AnswerTexts, "reconnecting">,
   speak: (text: string) => void,
 ): LostLine {
   const line = element("p", { className: "trouble" }, reconnecting);

@@ -4,7 +4,7 @@ import type { AnswerSource } from "../open/conversation.ts";
 import type { Turn } from "../open/turn.ts";
 import { button, element } from "../open/view/dom.ts";
 import { ENLARGE, icon, MORE } from "../open/view/icons.ts";
-import type { ExtraTexts } from "./extra-texts.ts";
+import type { AnswerTexts } from "./english.ts";
 
 /** Within this time, a click on the confirmation is the second half of a double click. */
 const SETTLE_MS = 500;
@@ -36,7 +36,7 @@ export interface MenuActs {
 }
 
 export function menu(
-  texts: ExtraTexts,
+  texts: AnswerTexts,
   speak: (text: string) => void,
   acts: MenuActs,
 ): HTMLElement {
@@ -150,7 +150,7 @@ function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed:
 }
 
 /** An item that asks for confirmation, and deletes on a second click. `reset` withdraws the question. */
-function eraserOf(texts: ExtraTexts, speak: (text: string) => void, erase: () => void) {
+function eraserOf(texts: AnswerTexts, speak: (text: string) => void, erase: () => void) {
   let since: number | undefined;
   const reset = (): void => {
     since = undefined;

@@ -5,8 +5,7 @@
  */
 
 import { element } from "../open/view/dom.ts";
-import type { UseExtras } from "./answer.ts";
-import { codeCard, type ProseTexts } from "./code.ts";
+import { type CopierOf, codeCard, type ProseTexts } from "./code.ts";
 import { Markdown } from "./markdown/block.ts";
 import { inline } from "./markdown/inline.ts";
 import type { Node as Parsed } from "./markdown/node.ts";
@@ -30,21 +29,24 @@ const PAGE_BITS = 4;
 export class Prose {
   readonly #texts: ProseTexts;
   readonly #mayLink: (address: string) => boolean;
-  readonly #useExtras: UseExtras;
+  readonly #copierOf: CopierOf | undefined;
   readonly #markdown = new Markdown();
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  /** `mayLink`: whether an address becomes a link; other addresses are shown as text. */
+  /**
+   * `mayLink`: whether an address becomes a link; other addresses are shown as text. `copierOf`
+   * returns the Copy button of a code block.
+   */
   constructor(
     into: Element,
     texts: ProseTexts,
-    useExtras: UseExtras,
     mayLink: (address: string) => boolean,
+    copierOf?: CopierOf,
   ) {
     this.#mayLink = mayLink;
     this.#texts = texts;
-    this.#useExtras = useExtras;
+    this.#copierOf = copierOf;
     this.#shown = { parsed: this.#markdown.root, node: into, inner: into, kids: [], source: "" };
   }
 
@@ -101,7 +103,7 @@ export class Prose {
   #place({ kind, info, size }: Parsed, parent: Parsed): Place {
     const text = document.createTextNode("");
     if (kind === "text" || kind === "mark") return { node: text, inner: text };
-    if (kind === "pre") return codeCard(this.#texts, info, this.#useExtras);
+    if (kind === "pre") return codeCard(this.#texts, info, this.#copierOf);
     const isText = kind === "a" && !this.#mayLink(info);
     const node = element(isText ? "span" : kind);
     if (kind === "table") {

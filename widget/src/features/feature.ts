@@ -1,15 +1,15 @@
-/** The interface between the extras and a feature, whose file is fetched at its first use. */
+/** The interface between the file for answers and a feature, whose file is fetched at its first use. */
 
-import type { ExtraTexts } from "../answer/extra-texts.ts";
+import type { AnswerTexts } from "../answer/english.ts";
 import type { MenuActs } from "../answer/menu.ts";
-import type { Texts } from "../open/texts.ts";
+import type { Texts } from "../open/english.ts";
 import type { Reply } from "../open/transport/transport.ts";
 import type { Turn } from "../open/turn.ts";
 
 /** The means of a feature. */
 export interface Kit {
   readonly root: ShadowRoot | null;
-  readonly texts: Texts & ExtraTexts;
+  readonly texts: Texts & AnswerTexts;
   /** Announces a text to screen readers. */
   speak(text: string): void;
   /** The stored chat, once there is one. */

@@ -1,4 +1,4 @@
-import type { Dictionary } from "../open/texts.ts";
+import type { Dictionary } from "../open/english.ts";
 
 export default {
   lang: "zh-TW",

@@ -35,7 +35,7 @@ export interface Circumstances {
   readonly chance: () => number;
   readonly newId: () => string;
   /** Loads the files that take up an answer of a stored chat whose connection was lost. */
-  readonly loadExtras?: () => Promise<unknown>;
+  readonly loadAnswer?: () => Promise<unknown>;
 }
 
 /** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
@@ -259,7 +259,7 @@ export class Conversation {
 
   /** Waits for the files that take the answer up, so that the visitor reads of no loss before. */
   async #whenLost(): Promise<void> {
-    if (this.#around.transport.chat) await this.#around.loadExtras?.();
+    if (this.#around.transport.chat) await this.#around.loadAnswer?.();
   }
 
   #take(arrival: Arrival, turn: Turn): void {

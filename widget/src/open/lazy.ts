@@ -29,15 +29,16 @@ export class Lazy<Module> {
   }
 
   /**
-   * Calls `use` with the module, at once if it is loaded. Offline, the call waits for the network;
-   * after any other failure there is no module.
+   * Calls `use` with the module, at once if it is loaded, and `without` after a failure. If that was
+   * offline, `use` is called later, when the network is back.
    */
-  use(use: (module: Module) => void): void {
+  use(use: (module: Module) => void, without?: () => void): void {
     if (this.#module) use(this.#module);
     else {
       this.load().then((module) => {
-        if (module) use(module);
-        else if (!navigator.onLine) addEventListener("online", () => this.use(use), { once: true });
+        if (module) return use(module);
+        without?.();
+        if (!navigator.onLine) addEventListener("online", () => this.use(use), { once: true });
       });
     }
   }

@@ -1,23 +1,23 @@
 /** Creates the widget from the elements that the loader has drawn. */
 
-import type { Extras, ExtrasModule, UseExtras } from "../answer/answer.ts";
+import type { AnswerModule, AnswerPart, UseAnswer } from "../answer/answer.ts";
 import type { MountModule } from "../features/mount/index.ts";
 import type { TipModule } from "../features/tip/index.ts";
 import type { Host, Seat } from "../seat.ts";
 import { RTL, settingsOf, textOf, userTokenOf } from "../settings.ts";
+import { ENGLISH, type Texts } from "./english.ts";
 import { Lazy } from "./lazy.ts";
 import { readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
 import { areaOf, Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
-import { ENGLISH, type Texts } from "./texts.ts";
 import { KeptTransport } from "./transport/kept.ts";
 import { showLogo } from "./view/logo.ts";
 import { Widget } from "./widget.ts";
 
 declare global {
   /** The expected hashes of the files; set by the build. */
-  const EXTRAS_INTEGRITY: string;
+  const ANSWER_INTEGRITY: string;
   const MOUNT_INTEGRITY: string;
   const TIP_INTEGRITY: string;
 }
@@ -28,7 +28,7 @@ export async function open(host: Host): Promise<void> {
   if (!seat || !host.isConnected) return;
   delete host.kefu;
   // What an answer needs is fetched before the panel is drawn, but nothing waits for it.
-  const coming = seat.fetch<ExtrasModule>("extras", EXTRAS_INTEGRITY);
+  const coming = seat.fetch<AnswerModule>("answer", ANSWER_INTEGRITY);
   coming.catch(() => {});
   // The script elements with which loaders of early releases ran this code. Each one alone: if an element
   // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
@@ -48,7 +48,7 @@ async function widgetOf(
   host: Host,
   seat: Seat,
   texts: Texts,
-  coming: Promise<ExtrasModule>,
+  coming: Promise<AnswerModule>,
 ): Promise<Widget | undefined> {
   const { launcher, settings, script } = seat;
   const apiUrl = new URL(seat.apiUrl);
@@ -61,32 +61,31 @@ async function widgetOf(
     store,
     owner,
     lang: texts.lang,
-    click: async (...click) => (await extras.load())?.click(...click),
+    click: async (...click) => (await answer.load())?.click(...click),
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
     guard: () =>
       settings.botCheck || settings.context || settings.preset
-        ? extras.load().then((loaded) => loaded?.guard())
+        ? answer.load().then((loaded) => loaded?.guard())
         : undefined,
   });
-  const extras = lazyExtras(host, seat, texts, coming, (text) => widget?.speak(text));
+  const answer = lazyAnswer(host, seat, texts, coming, (text) => widget?.speak(text));
   if (store.isNew) await transport.find(settings.preset);
   const { turns, session } = store.read();
-  // Only the chat of an earlier page is drawn by the code for answers.
-  const restoring = turns.length > 0 || session ? await extras.load() : undefined;
+  const restoring = turns.length > 0 || session ? await answer.load() : undefined;
   if (transport.chat) await restoring?.restore(transport.chat, store, owner);
   // A chat inside the page has no launcher, unless it cannot be put there.
   if (!launcher.isConnected && !(await mounted(host, seat))) host.shadowRoot?.append(launcher);
   if (!host.isConnected) return undefined;
   const suggestions = readSuggestions(settings.suggestions);
-  const useExtras: UseExtras = (use) => extras.use(use);
-  const surface = { page: window, host, launcher, texts, options, suggestions, useExtras };
-  widget = new Widget({ ...surface, store, owner, transport, loadExtras: () => extras.load() });
+  const useAnswer: UseAnswer = (...use) => answer.use(...use);
+  const surface = { page: window, host, launcher, texts, options, suggestions, useAnswer };
+  widget = new Widget({ ...surface, store, owner, transport, loadAnswer: () => answer.load() });
   restoring?.drawn();
   const logo = textOf(settings.logo);
   if (logo) void showLogo(host.shadowRoot, logo);
   if (textOf(settings.tip)) void showTip(host, seat, texts);
-  void extras.load();
+  void answer.load();
   return widget;
 }
 
@@ -105,16 +104,16 @@ async function showTip(
   if (shadowRoot) module?.default(shadowRoot, settings, texts.dismiss);
 }
 
-function lazyExtras(
+function lazyAnswer(
   host: Host,
   seat: Seat,
   texts: Texts,
-  coming: Promise<ExtrasModule>,
+  coming: Promise<AnswerModule>,
   speak: (text: string) => void,
-): Lazy<Extras> {
-  let first: Promise<ExtrasModule> | undefined = coming;
+): Lazy<AnswerPart> {
+  let first: Promise<AnswerModule> | undefined = coming;
   return new Lazy(async () => {
-    const fetched = first ?? seat.fetch<ExtrasModule>("extras", EXTRAS_INTEGRITY);
+    const fetched = first ?? seat.fetch<AnswerModule>("answer", ANSWER_INTEGRITY);
     first = undefined;
     const module = await fetched;
     return module.default(host.shadowRoot, texts, speak, seat);

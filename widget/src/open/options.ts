@@ -1,8 +1,8 @@
 /** Converts the settings into the options of the chat. Invalid values get their defaults. */
 
 import { isOn, type Settings, textOf } from "../settings.ts";
+import type { Texts } from "./english.ts";
 import type { Persist } from "./store.ts";
-import type { Texts } from "./texts.ts";
 
 export interface Options {
   /** Maximum number of automatic retries of a message. */

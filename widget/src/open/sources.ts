@@ -1,4 +1,4 @@
-/** Reads the pages that the service names for an answer, and decides where the answer may link to. */
+/** Reads the pages that the service names for an answer. */
 
 import { own } from "./own.ts";
 import type { Source, Sources } from "./turn.ts";
@@ -22,23 +22,4 @@ function sourceOf(value: unknown): Source[] {
   return typeof number === "number" && typeof title === "string" && typeof url === "string"
     ? [{ number, title, url }]
     : [];
-}
-
-/** Whether an answer may link to `address`. */
-export function mayLink(address: string, sources: Sources | undefined): boolean {
-  if (!sources) return true;
-  try {
-    const { origin, href } = new URL(address);
-    const isSame = ({ url }: Source): boolean => bare(url) === bare(href);
-    const isBelow = (link: string): boolean =>
-      bare(href) === bare(link) || href.startsWith(`${bare(link)}/`);
-    return origin === location.origin || sources.pages.some(isSame) || sources.links.some(isBelow);
-  } catch {
-    return false;
-  }
-}
-
-/** An address for comparisons, without fragment and without a slash at the end. */
-function bare(address: string): string {
-  return address.replace(/\/?(#.*)?$/, "");
 }

@@ -1,8 +1,8 @@
 /** The texts for the state of the conversation. */
 
+import type { Texts } from "./english.ts";
 import { isBusy, type State } from "./machine.ts";
-import type { Texts } from "./texts.ts";
-import type { Waiting } from "./turn.ts";
+import type { Ending, Waiting } from "./turn.ts";
 
 /** The line below the title. */
 export function statusOf(
@@ -19,4 +19,9 @@ export function statusOf(
 export function noticeOf(texts: Texts, waiting: Waiting | undefined): string | undefined {
   if (waiting === undefined) return undefined;
   return waiting === "offline" ? texts.sendingWaits : texts.endings[waiting];
+}
+
+/** The note about an ending; `explain.ts` has better words for some. */
+export function endingText({ endings }: Texts, ending: Ending): string {
+  return (endings as Partial<Record<Ending, string>>)[ending] ?? endings.invalid_request;
 }

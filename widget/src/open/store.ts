@@ -7,10 +7,10 @@
  */
 
 import { KEY } from "../kept-open.ts";
+import { ENGLISH } from "./english.ts";
 import { type Identity, NOBODY } from "./identity.ts";
 import { own } from "./own.ts";
 import { sourcesOf } from "./sources.ts";
-import { ENGLISH } from "./texts.ts";
 import { newest } from "./transport/history.ts";
 import type { Ending, Turn } from "./turn.ts";
 

@@ -7,7 +7,7 @@ export type Code =
   | "upstream_service_unavailable"
   | "gateway_timeout";
 
-/** The reasons why the service refuses a message whatever its content. The extras have texts. */
+/** The reasons why the service refuses a message whatever its content. answer/ has texts. */
 export type Refusal =
   /** The service does not accept the page, its user or its key. */
   "forbidden" | "too_large" | "budget_exhausted" | "verification_required";

@@ -7,8 +7,8 @@ import { announce, announceEnd } from "./events.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Owner, Reason } from "./owner.ts";
 import { listen } from "./page-events.ts";
+import { endingText } from "./status.ts";
 import type { Store, Stored } from "./store.ts";
-import { endingText } from "./texts.ts";
 import type { KeptTransport } from "./transport/kept.ts";
 import type { KeptChat } from "./transport/transport.ts";
 import { isFinished, type Rating, type Turn, type Waiting } from "./turn.ts";
@@ -19,8 +19,8 @@ export interface Parts extends Surface {
   readonly store: Store;
   readonly owner: Owner;
   readonly transport: KeptTransport;
-  /** Resolves when the extras are loaded, or cannot be. */
-  readonly loadExtras: () => Promise<unknown>;
+  /** Resolves when the file for answers is loaded, or cannot be. */
+  readonly loadAnswer: () => Promise<unknown>;
 }
 
 export class Widget implements Acts, Audience {
@@ -42,7 +42,7 @@ export class Widget implements Acts, Audience {
     const around = {
       ...options,
       transport,
-      loadExtras: parts.loadExtras,
+      loadAnswer: parts.loadAnswer,
       isOnline: () => page.navigator.onLine,
       chance: Math.random,
       newId: uuid,
@@ -152,23 +152,23 @@ export class Widget implements Acts, Audience {
     if (!isBusy(state)) {
       this.#ended(turn);
     } else if (state === "connecting") {
-      const { useExtras } = this.#parts;
+      const { useAnswer } = this.#parts;
       this.#view.waiting(waiting);
       const due = performance.now() + this.#conversation.waitMs;
-      if (waiting === "rate_limit_exceeded") useExtras((extras) => extras.countDown(due));
+      if (waiting === "rate_limit_exceeded") useAnswer((answer) => answer.countDown(due));
     } else if (state === "awaiting-first-byte") {
       this.#view.transcript.notice(undefined);
     }
   }
 
   #ended(turn: Turn): void {
-    const { texts, host, useExtras } = this.#parts;
+    const { texts, host, useAnswer } = this.#parts;
     this.#view.transcript.ended();
     this.#addMenu();
     if (!this.#view.isOpen && isFinished(turn.ending)) this.#setUnread(this.#unread + 1);
     const { ending } = turn;
     this.speak(ending === "open" ? "" : endingText(texts, ending));
-    if (ending !== "open" && !isFinished(ending)) useExtras(({ explain }) => explain(ending));
+    if (ending !== "open" && !isFinished(ending)) useAnswer(({ explain }) => explain(ending));
     this.#save();
     announceEnd(host, turn);
   }

@@ -186,14 +186,14 @@ test("by keyboard: each of the four is reached with Tab and works with Enter and
   await eventually(() => answers.allInnerTexts(), ["new"]);
 });
 
-test("late extras are added to each finished answer; only the last one has the button for a new answer (W8)", async () => {
+test("late buttons are added to each finished answer; only the last one has the button for a new answer (W8)", async () => {
   let release: (value?: unknown) => void = () => {};
   const held = new Promise((resolve) => {
     release = resolve;
   });
   it.service.script(answer(["one"]), answer(["```js\nlet two;\n```"]), refusal(400, "bad"));
   const { page, send, idle, answers, trouble } = await it.visit({}, {}, undefined, (page) =>
-    page.route(/widget-extras/, async (route) => {
+    page.route(/widget-answer/, async (route) => {
       await held;
       await route.continue();
     }),
@@ -224,7 +224,7 @@ for (const [what, spoil] of [
       it.service.script(answer(["one"]), answer(["two"]));
       let isSpoilt = true;
       const { page, send, idle, answers } = await it.visit({}, {}, undefined, (page) =>
-        page.route(/widget-extras/, async (route) => {
+        page.route(/widget-answer/, async (route) => {
           if (!isSpoilt) return route.continue();
           if (spoil === "away") return route.abort();
           const response = await route.fetch();

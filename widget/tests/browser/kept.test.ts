@@ -214,7 +214,7 @@ test("a reload in the session shows the conversation again, and the next request
   const { page, send, idle, answers, input, panel, trouble, errors } = await it.visit();
   await send("<i>first</i>");
   await idle();
-  // If a reload cuts the file of extras off, Firefox reports the hash of an empty file.
+  // If a reload cuts the file for answers off, Firefox reports the hash of an empty file.
   await page.locator("kefu-chat .tools").waitFor();
   await page.reload();
   await input.waitFor();
@@ -274,7 +274,7 @@ test("an answer that the page was left in is restored as far as it came, and not
   const { page, send, answers, retry, idle, errors } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "half an ans");
-  // If a reload cuts the file of extras off, Firefox reports the hash of an empty file.
+  // If a reload cuts the file for answers off, Firefox reports the hash of an empty file.
   await page.locator("kefu-chat .tools").waitFor();
   await page.reload();
   await eventually(() => answers.allInnerTexts(), ["half an ans"]);

@@ -37,7 +37,7 @@ const OPEN = "/chat-widget-open.*.js";
 /** In place of a chat that is no longer served. */
 const ALL = "/chat-widget.all.js";
 /** Right after the chat. */
-const EXTRAS = "/chat-widget-extras.*.js";
+const ANSWER = "/chat-widget-answer.*.js";
 
 test("before anybody is interested there is one request, and a launcher with a name (W2, W16)", async () => {
   const { page, asked, launcher, panel, errors } = await glance();
@@ -64,7 +64,7 @@ for (const [way, show] of Object.entries({
       await show(visit);
       expect(await visit.panel.isVisible()).toBe(false);
       expect(await visit.launcher.getAttribute("aria-label")).toBe("Open chat");
-      await eventually(() => visit.asked, [LOADER, OPEN, EXTRAS]);
+      await eventually(() => visit.asked, [LOADER, OPEN, ANSWER]);
       expect(visit.errors).toEqual([]);
     },
   );
@@ -153,7 +153,7 @@ test("a cached launcher of an earlier release opens the chat of this one (aws M4
   await launcher.click();
   await panel.waitFor();
   // The loader of this release, for the next page.
-  await eventually(() => asked, [LOADER, OPEN, LOADER, ALL, EXTRAS]);
+  await eventually(() => asked, [LOADER, OPEN, LOADER, ALL, ANSWER]);
   await send("Do you ship?");
   await eventually(() => answers.innerText(), "Yes.");
 });
@@ -184,7 +184,7 @@ test("a pinned launcher runs no file of another hash: the visitor reads that it 
 test("where a part of an earlier release is gone, the browser fetches the new launcher (aws M4)", async () => {
   it.service.script(answer(["Yes."]));
   const { page, launcher, asked, send, answers } = await glance({}, (page) =>
-    page.route(/widget-extras/, (route) => route.fulfill({ status: 404 })),
+    page.route(/widget-answer/, (route) => route.fulfill({ status: 404 })),
   );
   await launcher.click();
   const renewed = page.waitForRequest((request) => request.url().endsWith(LOADER));
@@ -225,7 +225,7 @@ test("ChatWidget works at once: calls wait for the chat, in their order (W12)", 
     { role: "user", text: "Do you ship?" },
     "open",
   ]);
-  await eventually(() => asked, [LOADER, OPEN, EXTRAS]);
+  await eventually(() => asked, [LOADER, OPEN, ANSWER]);
 });
 
 test("up to the first text of a first answer there are four requests (W16)", async () => {
@@ -251,7 +251,7 @@ test("up to the first text of a first answer there are four requests (W16)", asy
   await eventually(() => it.service.received.length, 1);
   // Whatever else there were to fetch has been asked for by then.
   await pause(500);
-  expect(asked).toEqual([`GET ${LOADER}`, `GET ${OPEN}`, `GET ${EXTRAS}`, "POST /api/chat"]);
+  expect(asked).toEqual([`GET ${LOADER}`, `GET ${OPEN}`, `GET ${ANSWER}`, "POST /api/chat"]);
   release();
   await eventually(() => answers.innerText(), "Yes.");
   await page.locator("kefu-chat .actions").waitFor();
@@ -265,12 +265,12 @@ test("suggestions come with the chat, also where the file for answers cannot be 
     const { page, panel, asked, launcher, send, idle, answers } = await glance(
       { "data-suggestions": "Do you ship?" },
       (blank) =>
-        blank.route(/widget-extras/, (route) => (isAway ? route.abort() : route.continue())),
+        blank.route(/widget-answer/, (route) => (isAway ? route.abort() : route.continue())),
     );
     await launcher.click();
     await panel.waitFor();
     // Where a part is gone, the browser gets the loader of the new release.
-    await eventually(() => asked, [LOADER, OPEN, EXTRAS, ...(isAway ? [LOADER] : [])]);
+    await eventually(() => asked, [LOADER, OPEN, ANSWER, ...(isAway ? [LOADER] : [])]);
     expect(await page.locator("kefu-chat .pill").count()).toBe(1);
     await send("Do you?");
     await idle();
@@ -295,7 +295,7 @@ test("data-open, and a chat that was left open, are fetched at once (W2)", async
   it.service.script(answer(["Yes."]));
   const { page, panel, asked, send, idle } = await glance({ "data-open": "" });
   await panel.waitFor();
-  await eventually(() => asked, [LOADER, OPEN, EXTRAS]);
+  await eventually(() => asked, [LOADER, OPEN, ANSWER]);
   await send("Do you ship?");
   await idle();
   const all = { "data-api-url": it.service.url, "data-lang": "en" };

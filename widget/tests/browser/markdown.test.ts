@@ -9,6 +9,8 @@ import { daily, eventually, stage } from "./harness.ts";
 
 const it = stage();
 
+const ENDED = [{ send: finish() + DONE }];
+
 async function payloads(): Promise<string[]> {
   const read = async (path: string): Promise<unknown> =>
     JSON.parse(await readFile(new URL(path, import.meta.url), "utf8"));
@@ -58,7 +60,7 @@ for (const [form, write] of Object.entries(FORMS)) {
       });
       page.on("request", (request) => {
         const own = [it.service.url, new URL("/health", it.service.url).href];
-        const isPart = request.url().startsWith(`${it.site.origin}/chat-widget-extras.`);
+        const isPart = request.url().startsWith(`${it.site.origin}/chat-widget-answer.`);
         if (!own.includes(request.url()) && !isPart) surprises.push(request.url());
       });
       await visit.send("hello");
@@ -216,4 +218,33 @@ test("marks of direction in a link or in code turn nothing outside of it (T32)",
     .last()
     .evaluate((node) => getComputedStyle(node).direction);
   expect(await direction).toBe("rtl");
+});
+
+test("text waits for the file that reads Markdown, then all of it is rendered (W18)", async () => {
+  it.service.script({ acts: [{ send: chunk("**a") }, { send: chunk(" b**") }, ...ENDED] });
+  let release: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { page, send, idle, answers } = await it.visit({}, {}, undefined, (page) =>
+    page.route(/widget-answer/, async (route) => {
+      await held;
+      await route.continue();
+    }),
+  );
+  await send("hello");
+  await idle();
+  expect(await answers.innerText()).toBe("");
+  release();
+  await eventually(() => page.locator("kefu-chat .answer strong").allInnerTexts(), ["a b"]);
+});
+
+test("without the file that reads Markdown, text is shown as it is written (W18)", async () => {
+  it.service.script({ acts: [{ send: chunk("**a\n") }, { send: chunk("b** <i>") }, ...ENDED] });
+  const { page, send, answers } = await it.visit({}, {}, undefined, (page) =>
+    page.route(/widget-answer/, (route) => route.abort()),
+  );
+  await send("hello");
+  await eventually(() => answers.allInnerTexts(), ["**a\nb** <i>"]);
+  expect(await page.locator("kefu-chat .answer *").count()).toBe(0);
 });

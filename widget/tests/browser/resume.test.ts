@@ -117,15 +117,15 @@ async function arrive({ page, panel }: Visit): Promise<void> {
   await panel.waitFor();
 }
 
-/** The file of extras, which a first answer asks for, comes late; undefined: it does not come. */
-async function firstCut(extrasAfterMs: number | undefined, ...answers: readonly Play[]) {
+/** The file for answers comes late; undefined: it does not come. */
+async function firstCut(answerAfterMs: number | undefined, ...answers: readonly Play[]) {
   it.service.script(CUT);
   it.service.kept = [];
   it.service.answers.push(...answers);
   const visit = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
-  await visit.page.route("**/chat-widget-extras.*", async (route) => {
-    if (extrasAfterMs === undefined) return route.abort();
-    await pause(extrasAfterMs);
+  await visit.page.route("**/chat-widget-answer.*", async (route) => {
+    if (answerAfterMs === undefined) return route.abort();
+    await pause(answerAfterMs);
     return route.continue();
   });
   await arrive(visit);
@@ -134,7 +134,7 @@ async function firstCut(extrasAfterMs: number | undefined, ...answers: readonly 
   return visit;
 }
 
-test("a first answer that is cut before the extras are there shows and says nothing either", async () => {
+test("a first answer that is cut before the file for answers is there shows and says nothing either", async () => {
   const { page, answers, idle } = await firstCut(900, answer(["Half an answer is whole."]));
   await eventually(() => answers.last().innerText(), "Half an answer is whole.");
   await idle();
@@ -144,7 +144,7 @@ test("a first answer that is cut before the extras are there shows and says noth
   expect(it.service.received).toHaveLength(1);
 });
 
-test("a first answer that is cut shows the note if the extras do not come", async () => {
+test("a first answer that is cut shows the note if the file for answers does not come", async () => {
   const { page, trouble, retry, answers } = await firstCut(undefined);
   await eventually(
     () => trouble.allInnerTexts(),
@@ -230,7 +230,7 @@ test("an answer that is cut offline goes on by itself when the network is back (
   expect((await seenBy(page)).join()).not.toContain("Please try again");
 });
 
-test("a first answer that is cut offline before the extras are there goes on, too (M3)", async () => {
+test("a first answer that is cut offline before the file for answers is there goes on, too (M3)", async () => {
   let cut = (): void => {};
   const until = new Promise<void>((resolve) => {
     cut = resolve;
@@ -244,7 +244,7 @@ test("a first answer that is cut offline before the extras are there goes on, to
   const { page, answers, idle, trouble } = visit;
   let isAway = true;
   const asked: (() => void)[] = [];
-  await page.route("**/chat-widget-extras.*", async (route) => {
+  await page.route("**/chat-widget-answer.*", async (route) => {
     if (!isAway) return route.continue();
     await new Promise<void>((resolve) => asked.push(resolve));
     return route.abort();

@@ -151,7 +151,7 @@ test("the launcher counts the answers that the visitor has not seen, also on the
       window.ChatWidget?.close();
     }, question);
     await eventually(() => launcher.getAttribute("data-unread"), "1");
-    // The style of the number comes with the file of extras, which the first answer fetches.
+    // The style of the number comes with the file for answers.
     await eventually(hasCount, true);
     if (question === "first") await launcher.click();
   }

@@ -151,7 +151,7 @@ for (const persist of ["session", "local", "none"] as const) {
         const { page, send, idle, answers, errors } = visit;
         await signIn(page.context(), tokenOf("bob"));
         // A check in that file would leave the chat visible until the file is loaded.
-        await page.route(/widget-extras/, async (route) => {
+        await page.route(/widget-answer/, async (route) => {
           await pause(400);
           await route.continue();
         });

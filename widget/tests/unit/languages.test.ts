@@ -2,14 +2,14 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ENGLISH_EXTRAS } from "../../src/answer/extra-texts.ts";
+import { ENGLISH as ANSWER_TEXTS } from "../../src/answer/english.ts";
 import { COMMENT_TEXTS, type CommentTexts } from "../../src/features/comment/texts.ts";
 import { CONTACT_TEXTS, type ContactTexts } from "../../src/features/contact/texts.ts";
 import { TALK_TEXTS, type TalkTexts } from "../../src/features/talk/texts.ts";
 import type { ToolTexts } from "../../src/features/tools/english.ts";
 import { TOOL_TEXTS } from "../../src/features/tools/texts.ts";
 import { languageOf } from "../../src/languages.ts";
-import { type Dictionary, ENGLISH as TEXTS } from "../../src/open/texts.ts";
+import { type Dictionary, ENGLISH as TEXTS } from "../../src/open/english.ts";
 import { RTL } from "../../src/settings.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
@@ -25,7 +25,7 @@ function furtherTexts(language: string): object {
   };
 }
 
-const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...furtherTexts("en") } as AllTexts;
+const ENGLISH = { ...TEXTS, ...ANSWER_TEXTS, ...furtherTexts("en") } as AllTexts;
 const LANGUAGES = readdirSync(FOLDER).map((name) => name.replace(".ts", ""));
 
 /** The script that every text of a language is written in; a few words are the same everywhere. */

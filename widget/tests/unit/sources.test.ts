@@ -1,8 +1,9 @@
 /** G24 to G26: which pages an answer cites, and where it may link to: by the service's word alone. */
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { mayLink } from "../../src/answer/links.ts";
 import { citedOf, withSources } from "../../src/answer/sources.ts";
-import { mayLink, sourcesOf } from "../../src/open/sources.ts";
+import { sourcesOf } from "../../src/open/sources.ts";
 import { AnswerDecoder, type Arrival } from "../../src/open/transport/sse.ts";
 import { chunk, cited, sources } from "../scripted-service.ts";
 

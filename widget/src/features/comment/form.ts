@@ -1,7 +1,7 @@
 /** The form for a comment on an answer: one line of text. */
 
-import type { ExtraTexts } from "../../answer/extra-texts.ts";
-import type { Texts } from "../../open/texts.ts";
+import type { AnswerTexts } from "../../answer/english.ts";
+import type { Texts } from "../../open/english.ts";
 import { element } from "../../open/view/dom.ts";
 import type { CommentTexts } from "./texts.ts";
 
@@ -10,7 +10,7 @@ const LONGEST = 300;
 
 /** `send` sends the comment, and returns whether it was stored. */
 export function commentForm(
-  texts: Pick<Texts, "send"> & Pick<ExtraTexts, "failed"> & CommentTexts,
+  texts: Pick<Texts, "send"> & Pick<AnswerTexts, "failed"> & CommentTexts,
   speak: (text: string) => void,
   send: (text: string) => Promise<boolean>,
 ): HTMLFormElement {

@@ -1,9 +1,9 @@
 /** Asks for a comment on an answer that the visitor rated as not helpful, in a file of its own. */
 
 import { atEnd } from "../../answer/at-end.ts";
-import type { ExtraTexts } from "../../answer/extra-texts.ts";
+import type { AnswerTexts } from "../../answer/english.ts";
 import type { MenuActs } from "../../answer/menu.ts";
-import type { Texts } from "../../open/texts.ts";
+import type { Texts } from "../../open/english.ts";
 import { post } from "../../open/transport/http.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
@@ -14,7 +14,7 @@ import { commentTextsOf } from "./texts.ts";
 /** The comments for the widget in `root`. `speak` announces a text to screen readers. */
 export default function comment(
   root: ShadowRoot | null,
-  texts: Texts & ExtraTexts,
+  texts: Texts & AnswerTexts,
   speak: (text: string) => void,
 ) {
   adopt(root, stylesheet);

@@ -1,15 +1,15 @@
 /** The form with which a visitor asks for a person. The form is part of the conversation. */
 
-import type { ExtraTexts } from "../../answer/extra-texts.ts";
+import type { AnswerTexts } from "../../answer/english.ts";
 import type { MenuActs } from "../../answer/menu.ts";
+import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
-import type { Texts } from "../../open/texts.ts";
 import { uuid } from "../../open/uuid.ts";
 import { element } from "../../open/view/dom.ts";
 import type { ContactTexts } from "./texts.ts";
 
 type Request = MenuActs["request"];
-type Words = Texts & Pick<ExtraTexts, "failed"> & ContactTexts;
+type Words = Texts & Pick<AnswerTexts, "failed"> & ContactTexts;
 
 /**
  * Shows the form at the end of `log`; an existing form is focused again. `hasChat`: whether the

@@ -1,10 +1,10 @@
 /** Offers the contact form to visitors, in a file of its own for sites with a form. */
 
 import { atEnd } from "../../answer/at-end.ts";
-import type { ExtraTexts } from "../../answer/extra-texts.ts";
+import type { AnswerTexts } from "../../answer/english.ts";
 import type { MenuActs } from "../../answer/menu.ts";
+import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
-import type { Texts } from "../../open/texts.ts";
 import type { Ask } from "../../open/transport/http.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
@@ -22,7 +22,7 @@ import { contactTextsOf } from "./texts.ts";
  */
 export default function contact(
   root: ShadowRoot | null,
-  texts: Texts & ExtraTexts,
+  texts: Texts & AnswerTexts,
   speak: (text: string) => void,
   chatOf: () => MenuActs | undefined,
   sent: () => void,

@@ -3,10 +3,10 @@
  * asks the service for new lines while the panel is open, and shows who answers.
  */
 
-import type { ExtraTexts } from "../../answer/extra-texts.ts";
+import type { AnswerTexts } from "../../answer/english.ts";
 import type { MenuActs } from "../../answer/menu.ts";
+import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
-import type { Texts } from "../../open/texts.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
 import stylesheet from "./talk.css";
@@ -31,7 +31,7 @@ const ID = /^person-(\d+)$/;
 /** The talk for the widget in `root`. `speak` announces a text to screen readers. */
 export default function talk(
   root: ShadowRoot | null,
-  texts: Texts & ExtraTexts,
+  texts: Texts & AnswerTexts,
   speak: (text: string) => void,
 ) {
   adopt(root, stylesheet);

@@ -1,6 +1,6 @@
 /** The text field; its one button sends the text, or stops the answer in progress. */
 
-import type { Texts } from "../texts.ts";
+import type { Texts } from "../english.ts";
 import { element } from "./dom.ts";
 import { icon, SEND, STOP } from "./icons.ts";
 

@@ -1,6 +1,6 @@
 /** The text that the visitor must accept before anything is sent, if the site has such a text. */
 
-import type { Texts } from "../texts.ts";
+import type { Texts } from "../english.ts";
 import { button, element } from "./dom.ts";
 
 /** Within this time after sending, Enter or a click is a repetition and no consent. */

@@ -1,6 +1,6 @@
 /** The button in the corner of the page that opens the panel. */
 
-import type { Texts } from "../texts.ts";
+import type { Texts } from "../english.ts";
 import { DOWN, icon } from "./icons.ts";
 
 export class Launcher {

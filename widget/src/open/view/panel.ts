@@ -1,6 +1,6 @@
 /** The dialog: its head, the conversation, the composer, and the announcements. */
 
-import type { Texts } from "../texts.ts";
+import type { Texts } from "../english.ts";
 import { button, element } from "./dom.ts";
 import { CLOSE, icon } from "./icons.ts";
 

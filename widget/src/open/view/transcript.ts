@@ -4,12 +4,12 @@
  */
 
 import type { ActionActs } from "../../answer/actions.ts";
-import type { UseExtras } from "../../answer/answer.ts";
-import { Prose } from "../../answer/prose.ts";
-import { mayLink } from "../sources.ts";
-import { endingText, type Texts } from "../texts.ts";
+import type { UseAnswer } from "../../answer/answer.ts";
+import type { Texts } from "../english.ts";
+import { endingText } from "../status.ts";
 import { isClick, isFinished, type Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
+import { type Writer, writerOf } from "./writer.ts";
 
 /** Maximum distance from the end, in pixels, at which the list scrolls with the growing text. */
 const AT_END_PX = 48;
@@ -23,15 +23,15 @@ export interface TranscriptActs extends ActionActs {
 interface Shown {
   readonly turn: Turn;
   readonly node: HTMLElement;
-  readonly answer: HTMLElement;
-  prose: Prose | undefined;
+  answer: HTMLElement;
+  writer: Writer | undefined;
 }
 
 export class Transcript {
   readonly node: HTMLDivElement;
   readonly #texts: Texts;
   readonly #acts: TranscriptActs;
-  readonly #useExtras: UseExtras;
+  readonly #useAnswer: UseAnswer;
   readonly #greeting: HTMLElement;
   readonly #dots = element("span", { className: "dots", ariaHidden: "true" });
   #last: Shown | undefined;
@@ -40,10 +40,10 @@ export class Transcript {
   #isFollowing = true;
   #top = 0;
 
-  constructor(texts: Texts, greeting: string, acts: TranscriptActs, useExtras: UseExtras) {
+  constructor(texts: Texts, greeting: string, acts: TranscriptActs, useAnswer: UseAnswer) {
     this.#texts = texts;
     this.#acts = acts;
-    this.#useExtras = useExtras;
+    this.#useAnswer = useAnswer;
     this.#dots.append(element("i"), element("i"), element("i"));
     this.#greeting = element("p", { className: "answer", dir: "auto" }, greeting);
     this.node = element(
@@ -70,9 +70,9 @@ export class Transcript {
       element("span", { className: "spoken" }, this.#texts.you),
       turn.question,
     );
-    const answer = element("div", { className: "answer", part: "answer", dir: "auto" });
+    const answer = answerElement();
     const node = element("div", { className: "turn" }, question, answer);
-    this.#last = { turn, node, answer, prose: undefined };
+    this.#last = { turn, node, answer, writer: undefined };
     this.node.append(node);
     this.#isFollowing = true;
     this.#wait(true);
@@ -123,15 +123,15 @@ export class Transcript {
   told(text: string, isFirst: boolean): void {
     const last = this.#last;
     if (isFirst && last) {
-      last.answer.replaceChildren();
-      last.prose = undefined;
+      const answer = answerElement();
+      last.answer.replaceWith(answer);
+      Object.assign(last, { answer, writer: undefined });
       this.#pending = "";
     }
     this.#pending += text;
     if (isFirst) {
       this.#flush();
-      // Fetches the extras, which are needed when the answer ends, too.
-      this.#useExtras(({ calm }) => calm(this.#dots));
+      this.#useAnswer(({ calm }) => calm(this.#dots));
       return;
     }
     this.#timer ||= setTimeout(() => this.#flush(), FLUSH_MS);
@@ -141,7 +141,7 @@ export class Transcript {
   used(): void {
     const { turn, node } = this.#last ?? {};
     if (turn && (turn.events || isClick(turn)))
-      this.#useExtras(({ used }) => used(turn, node as HTMLElement));
+      this.#useAnswer(({ used }) => used(turn, node as HTMLElement));
   }
 
   /** Shows the reason for a delay. */
@@ -165,8 +165,8 @@ export class Transcript {
 
   /** Shows how the turn ended, and the buttons for it. */
   #close(shown: Shown): void {
-    const { turn, node, prose } = shown;
-    prose?.end();
+    const { turn, node, writer } = shown;
+    writer?.end();
     const { ending } = turn;
     if (isFinished(ending)) {
       if (ending === "stopped")
@@ -183,7 +183,7 @@ export class Transcript {
 
   /** Adds the buttons of an answer when they are loaded; the next turn may have started by then. */
   #offer({ turn, node }: Shown): void {
-    this.#useExtras(({ actions }) => {
+    this.#useAnswer(({ actions }) => {
       if (!isFinished(turn.ending) || node.querySelector(".actions")) return;
       node.append(actions(turn, this.#acts));
       if (node !== this.#last?.node) node.querySelector(".again")?.remove();
@@ -217,11 +217,8 @@ export class Transcript {
     this.#drop();
     const last = this.#last;
     if (text === "" || !last) return;
-    const { sources } = last.turn;
-    last.prose ??= new Prose(last.answer, this.#texts, this.#useExtras, (address) =>
-      mayLink(address, sources),
-    );
-    last.prose.feed(text);
+    last.writer ??= writerOf(last.answer, last.turn, this.#useAnswer, () => this.follow());
+    last.writer.feed(text);
     this.follow();
   }
 
@@ -243,4 +240,8 @@ export class Transcript {
     else if (gap < AT_END_PX) this.#isFollowing = true;
     this.#top = scrollTop;
   }
+}
+
+function answerElement(): HTMLElement {
+  return element("div", { className: "answer", part: "answer", dir: "auto" });
 }

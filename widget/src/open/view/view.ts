@@ -1,12 +1,11 @@
 /** The user interface. Nothing is sent before the visitor has accepted the consent text. */
 
-import type { UseExtras } from "../../answer/answer.ts";
+import type { UseAnswer } from "../../answer/answer.ts";
 import type { MenuActs } from "../../answer/menu.ts";
-import answerStyles from "../../answer/prose.css";
+import type { Texts } from "../english.ts";
 import type { State } from "../machine.ts";
 import type { Options } from "../options.ts";
 import { noticeOf, statusOf } from "../status.ts";
-import type { Texts } from "../texts.ts";
 import type { Rating, Turn, Waiting } from "../turn.ts";
 import { Composer } from "./composer.ts";
 import { Consent } from "./consent.ts";
@@ -43,7 +42,7 @@ export interface Surface {
   readonly texts: Texts;
   readonly options: Options;
   readonly suggestions: readonly string[];
-  readonly useExtras: UseExtras;
+  readonly useAnswer: UseAnswer;
 }
 
 export class View {
@@ -88,7 +87,7 @@ export class View {
   /** Attaches the view to the page, until `gone` is aborted. */
   mount(gone: AbortSignal): void {
     const { page, host, launcher } = this.#surface;
-    adopt(host.shadowRoot, answerStyles + stylesheet + welcomeStyles);
+    adopt(host.shadowRoot, stylesheet + welcomeStyles);
     host.shadowRoot?.prepend(this.panel.node);
     if (launcher.isConnected) fillScreen(page, this.panel.node, gone);
   }
@@ -150,14 +149,14 @@ export class View {
 
   /** Adds the tools of the header; the file of the tools is fetched with the first answer. */
   addMenu(acts: MenuActs, isKept: boolean): void {
-    this.#surface.useExtras(({ menu, keep }) => {
+    this.#surface.useAnswer(({ menu, keep }) => {
       this.panel.addMenu(() => menu(acts));
       if (isKept) keep(acts);
     });
   }
 
   #newTranscript(asking: Asking, acts: ViewActs): Transcript {
-    const { texts, options, useExtras } = this.#surface;
+    const { texts, options, useAnswer } = this.#surface;
     const gated = {
       retry: () => this.#ask(() => asking.retry()),
       again: () => this.#ask(() => asking.again()),
@@ -167,7 +166,7 @@ export class View {
           done();
         }),
     };
-    return new Transcript(texts, options.greeting, gated, useExtras);
+    return new Transcript(texts, options.greeting, gated, useAnswer);
   }
 
   #newPanel(acts: ViewActs): Panel {

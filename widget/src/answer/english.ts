@@ -1,6 +1,9 @@
-/** The texts of extras.ts in English; other languages have them in their dictionary. */
+/** The texts of the file for answers in English; other languages have them in their dictionary. */
 
-export interface ExtraTexts {
+export interface AnswerTexts {
+  /** Accessible names of code blocks and tables, which scroll sideways. */
+  readonly code: string;
+  readonly table: string;
   /** The label of the Copy button of a code block, and its label after a click. */
   readonly copy: string;
   readonly copied: string;
@@ -32,7 +35,9 @@ export interface ExtraTexts {
   readonly notHuman: string;
 }
 
-export const ENGLISH_EXTRAS: ExtraTexts = {
+export const ENGLISH: AnswerTexts = {
+  code: "Code",
+  table: "Table",
   copy: "Copy",
   copied: "Copied",
   sources: "Sources",
