@@ -177,6 +177,16 @@ class Conversation:
         positions = compress(newest_first, map(_PINNED, reversed(messages)))
         return (at for at in positions if messages[at].role != "system")
 
+    def pinned_exchanges(self, stop: int) -> Iterator[Span]:
+        """The exchanges before `stop` with a pinned message, newest first, without holes."""
+        last = stop
+        for at in self.pinned():
+            if at < last:
+                start, end = self.exchange(at)
+                if start < end:
+                    yield start, min(end, stop)
+                    last = start
+
     def exchange(self, at: int) -> Span:
         """The span of the exchange that contains this position; an empty span for a hole."""
         stop = at + 1

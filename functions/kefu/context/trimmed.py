@@ -202,8 +202,7 @@ class _Job:
         assert isinstance(drop, DropTurns)
         bounded = counter.within(budget.room)
         window = window_for(self.messages, budget, drop.rule, bounded, kept_from=self.state.cut)
-        runs = tuple(window.left_out)
-        return self._result(window, self.messages, runs, fixed, limit, window.kept_from)
+        return self._result(window, self.messages, window.left_out, fixed, limit, window.kept_from)
 
     def _run_pipeline(
         self, budget: Budget, counter: MessageCounter, fixed: int, limit: int

@@ -29,40 +29,6 @@ class LeftOut(NamedTuple):
     reason: Reason
 
 
-class Dropped(Sequence[LeftOut]):
-    """The runs of messages that do not fit into the budget.
-
-    Each `LeftOut` is made when it is read, because there may be one for each message.
-    """
-
-    __slots__ = ("spans",)
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self.spans = spans
-
-    def __len__(self) -> int:
-        return len(self.spans)
-
-    @overload
-    def __getitem__(self, index: int) -> LeftOut: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[LeftOut]: ...
-    def __getitem__(self, index: int | slice) -> LeftOut | Sequence[LeftOut]:
-        if isinstance(index, slice):
-            return Dropped(self.spans[index])
-        return LeftOut(*self.spans[index], "budget")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, tuple | list | Dropped):
-            return NotImplemented
-        return tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-
 class View(Sequence[Message]):
     """A read-only sequence of some of a conversation's messages, without a copy of them.
 
@@ -127,7 +93,7 @@ class Window(NamedTuple):
     """`tokens` exceeds `limit`: the messages that are always kept do not fit.
 
     Kept are the system prompt, the current user message and unfinished tool calls at the end."""
-    left_out: Sequence[LeftOut] = ()
+    left_out: tuple[LeftOut, ...] = ()
     """The runs of dropped messages with their reasons, oldest first."""
     fallback: str = ""
     """Why no summary was made, if one was needed; `fifo` was used instead. Else empty."""
@@ -156,55 +122,28 @@ def window_of(
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
     `kept` and `holes` are in order; spans may be empty or adjacent.
     """
-    left_out: Sequence[LeftOut]
-    if holes:
-        shown, runs = _runs_around(kept, holes, messages)
-        left_out, out = tuple(runs), [(start, stop) for start, stop, _ in runs]
-    else:
-        shown, out = _runs(kept, len(messages))
-        left_out = Dropped(out)
+    shown, out = _runs(kept, holes, len(messages))
     return Window(
         View(messages, shown),
-        View(messages, out),
+        View(messages, [(start, stop) for start, stop, _ in out]),
         tokens,
         room,
         tokens > room,
-        left_out,
+        tuple(out),
         kept_from=kept_from,
     )
 
 
-def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[Span]]:
-    """The kept spans and the omitted spans, if there are no holes."""
-    shown: list[Span] = []
-    out: list[Span] = []
-    at = 0
-    for start, stop in kept:
-        if start == stop or stop <= at:
-            continue
-        if at < start:
-            out.append((at, start))
-            shown.append((start, stop))
-        elif shown:
-            shown[-1] = shown[-1][0], stop
-        else:
-            shown.append((at, stop))
-        at = stop
-    if at < end:
-        out.append((at, end))
-    return shown, out
-
-
-def _runs_around(
-    kept: Iterable[Span], holes: Iterable[Span], messages: Sequence[Message]
+def _runs(
+    kept: Iterable[Span], holes: Iterable[Span], end: int
 ) -> tuple[list[Span], list[LeftOut]]:
-    """The runs as in `_runs`, without the holes."""
+    """The runs of kept messages and of omitted ones, up to the position `end`."""
     shown: list[Span] = []
     out: list[LeftOut] = []
-    ordered_holes = iter((*holes, (len(messages), len(messages))))
+    ordered_holes = iter((*holes, (end, end)))
     hole = next(ordered_holes)
     at = 0
-    for start, stop in (*kept, (len(messages), len(messages))):
+    for start, stop in (*kept, (end, end)):
         if at < start:
             _leave_out(out, at, start, "budget")
             at = start

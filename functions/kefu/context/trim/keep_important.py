@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kefu.context.budget import Budget
 from kefu.context.conversation import Conversation
 from kefu.context.trim.recent import keep_recent
-from kefu.context.window import Span, Window
+from kefu.context.window import Window
 
 
 def keep_important(conversation: Conversation, budget: Budget) -> Window:
@@ -16,16 +14,7 @@ def keep_important(conversation: Conversation, budget: Budget) -> Window:
     A pinned tool call or result is kept with its whole exchange. System messages after the system
     prompt are always kept, even if they exceed the budget.
     """
-    tail = conversation.open_calls
+    tail, current = conversation.open_calls, conversation.current
     systems = [(at, at + 1) for at in conversation.later_systems() if at < tail]
-    return keep_recent(conversation, budget, always=systems, wanted=_pinned_exchanges(conversation))
-
-
-def _pinned_exchanges(conversation: Conversation) -> Iterator[Span]:
-    """Yields the exchanges with a pinned message, newest first, but no exchange of `always`."""
-    start, current = conversation.open_calls, conversation.current
-    for at in conversation.pinned():
-        if at < start and at != current:
-            span = conversation.exchange(at)
-            start = span[0]
-            yield span
+    pins = (span for span in conversation.pinned_exchanges(tail) if span[0] != current)
+    return keep_recent(conversation, budget, always=systems, wanted=pins)

@@ -136,7 +136,7 @@ class Pipeline:
         if self._keep and _starts_with_question(reading):
             _pin_questions(reading)
         if own or self._keep:  # otherwise nothing is pinned, and nothing need be read
-            kept = _pinned_exchanges(talk, covers)
+            kept = [*talk.pinned_exchanges(covers)][::-1]
         if question >= 0 and not any(start <= question < stop for start, stop in kept):
             kept = sorted([*kept, (question, question + 1)])
         at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
@@ -217,17 +217,6 @@ class _Spliced(NamedTuple):
 def _fits(reading: Reading, room: int) -> bool:
     talk = ReadingConversation(reading)
     return talk.exchanges_back(0, len(reading), room - talk.priming)[0] == 0
-
-
-def _pinned_exchanges(talk: ReadingConversation, stop: int) -> list[Span]:
-    """The exchanges before `stop` with a pinned message, in order."""
-    spans: list[Span] = []
-    for at in talk.pinned():
-        if at < stop and not (spans and at >= spans[-1][0]):
-            start, end = talk.exchange(at)
-            if start < end:
-                spans.append((start, min(end, stop)))
-    return spans[::-1]
 
 
 def _gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
