@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.attendance import Attendance, State
 from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
 from kefu.sessions.store.overview import Overview, SessionFilter
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import CONVERTED
-from kefu.stores.dynamodb.sessions import AT_ONCE, DynamoSessions
+from kefu.stores.dynamodb.sessions import AT_ONCE, QUEUE_ROWS, DynamoSessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import Row, text, value_of
 from tests.contract.chats import ONE, chat_at, new
@@ -179,6 +179,29 @@ async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.Mo
     looks = [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     looks += [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     assert [(len(one.questions), one.is_whole) for one in looks] == [(0, False), (WAITING, True)]
+
+
+async def test_h21_a_look_at_a_long_queue_costs_twenty_read_units_at_most(site: Site) -> None:
+    """Of a hundred chats that wait, and a hundred that are with a person, with long titles.
+
+    The chats of the last ten minutes on a page are all read, to sort them.
+    """
+    long = text("客" * 100)
+    for number in range(200):
+        state = "waiting" if number % 2 else "person"
+        (row, chat), listed, turn = as_before(number, site.clock.now + 120 * number)
+        changed = {"state": text(state), "title": long, "line": long, "line_by": text("")}
+        queued = Row(f"queue#{state}", f"{chat['active']['S']}#{ids(number)}"), listed[1]
+        await site.put([(row, {**chat, **changed}), listed, turn, queued])
+    site.clock.now += 120 * 200
+    assert await site.look(SessionFilter(state="closed")) == ([], [])
+    for state, limit in (("waiting", 50), ("person", 50), ("waiting", 8), ("person", 8)):
+        site.front.settle()
+        wanted = SessionFilter(state=cast(State, state))
+        page = await site.sessions.newest(wanted, None, limit, site.clock.now)
+        assert len(page.rows) == min(limit, QUEUE_ROWS)
+        assert page.rows[0].line == "客" * 100
+        assert site.front.settle().reads <= (UNITS if limit == 50 else UNITS / 2)
 
 
 async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1000
 """The number of sessions that are read for one page of the list, with or without a filter."""
 
+QUEUE_ROWS: Final = 15
+"""The rows of a page of a queue, except that of a user: each row costs a read unit."""
+
 BATCH_ITEMS: Final = 100
 """The most items that BatchGetItem reads."""
 
@@ -85,10 +88,11 @@ class DynamoSessions(DynamoCalls):
         self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
     ) -> Page:
         last = position(cursor, wanted.until)
-        read = self._search if wanted.text else self._page
+        read, queue = self._search if wanted.text else self._page, queue_for(wanted)
+        limit = min(limit, QUEUE_ROWS) if queue and not wanted.user else limit
 
         def work() -> Page:
-            if queue_for(wanted) and (converted := self._convert(now)):
+            if queue and (converted := self._convert(now)):
                 return Page([], cursor or FIRST_CURSOR, read=converted)
             return read(wanted, last, limit, now)
 
