@@ -102,6 +102,7 @@ MEANINGS: Mapping[str, str] = {
     "session_id": "of an earlier answer; absent: a new chat",
     "config_id": "a [preset](sessions.md#presets), for a new chat; also with `messages`",
     "context": "[facts about the page](widget.md#what-the-visitor-sees), as data for the model",
+    "page_tools": "the [tools of the page](tools.md#a-tool-of-the-page)",
     "profile": "texts about the visitor, for the hook `user_profile`",
     "again": "the `client_message_id` of an earlier message of the chat, whose answer is replaced",
     "client_message_id": "a UUID of yours: for retries, `cancel` and `feedback`",

@@ -55,18 +55,21 @@ class Shopper(Visitor[S]):
 
     card: Mapping[str, Any]
 
-    async def asks_to_cancel(self, order: object) -> Mapping[str, Any]:
+    async def asks_to_cancel(self, order: object, **more: Any) -> Mapping[str, Any]:
         """Get a card."""
-        answer = await self.say(f"Cancel {order}", steps=True)
+        answer = await self.say(f"Cancel {order}", steps=True, **more)
         assert answer.complete, answer.raw
         self.card = card_in([dict(one) for one in events(answer)])
         return self.card
 
-    async def click(self, *, approved: bool = True, card: str = "") -> Answer:
+    async def click(
+        self, *, approved: bool = True, card: str = "", result: Mapping[str, str] | None = None
+    ) -> Answer:
+        approval = {"id": card or self.card["id"], "approved": approved}
         body = {
             "session_id": self.session_id,
             "steps": True,
-            "approval": {"id": card or self.card["id"], "approved": approved},
+            "approval": {**approval, "result": result} if result else approval,
         }
         return await self.stage.ask(body, headers=self.headers)
 

@@ -21,6 +21,7 @@ from kefu.settings.fields import place_in
 from kefu.settings.tools import ToolTable
 from kefu.tools.http import HttpCall, http_run
 from kefu.tools.own import own_tools
+from kefu.tools.page import not_run
 from kefu.tools.python import function_run
 from kefu.tools.request import Send
 from kefu.tools.tool import Arguments, Effect, Outcome, Run, Schema, Tool, Visitor
@@ -64,8 +65,20 @@ def build_toolbox(base: Base, identities: Identities | None) -> Toolbox:
     around = around_service(base, identities)
     has_form = bool(settings.contact_form or settings.contact_link)
     tools = [*build_tools(settings, around, own_tools(has_form=has_form)).values()]
-    sources = mcp_sources(settings, around, base.clock.monotonic)
-    return Toolbox(tools, [sources.tools], sources.problems) if sources else Toolbox(tools)
+    box = Toolbox(tools, of_pages=_of_pages(settings.tools))
+    if sources := mcp_sources(settings, around, base.clock.monotonic):
+        box = box._replace(servers=[sources.tools], problems=sources.problems)
+    return box
+
+
+def _of_pages(tables: Mapping[str, ToolTable]) -> Mapping[str, Tool]:
+    """The tools that the visitor's page may describe, by name."""
+    of_pages = {name: one for name, one in tables.items() if one.page}
+    return {
+        # The same click brings the same result, so an uncertain one may be repeated.
+        name: _tool(name, one, "", {}, not_run)._replace(idempotent=True)
+        for name, one in of_pages.items()
+    }
 
 
 def build_tools(

@@ -143,7 +143,9 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
 
 
 def _known_steps(known: KnownAnswer) -> Iterator[AnswerEvent]:
-    if known.steps:
+    if known.page_call:
+        yield ToolStep(known.page_call, known.question_id, for_page=True)
+    elif known.steps:
         from kefu.tools.use import stored_uses
 
         for use in stored_uses(known.steps):

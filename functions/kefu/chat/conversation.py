@@ -16,6 +16,7 @@ from kefu.chat.summaries import SummaryCall
 
 if TYPE_CHECKING:
     from kefu.chat.admission import Admission
+    from kefu.tools.use import Use
     from kefu.tools.workbench import Workbench
 
 
@@ -36,6 +37,8 @@ class KnownAnswer(NamedTuple):
     """The calls of tools in a saved answer."""
     question_id: int = 0
     """The id of its question."""
+    page_call: Use | None = None
+    """A call that the visitor's page is to carry out now."""
 
 
 class RequestedConversation(Protocol):

@@ -51,6 +51,8 @@ class ToolStep:
     use: Use
     question_id: int
     """The id of the question that is answered; the id of a click is made of it."""
+    for_page: bool = False
+    """Whether the visitor's page is to carry out the call now."""
 
 
 AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | ToolStep | Done

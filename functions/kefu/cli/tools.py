@@ -20,7 +20,7 @@ from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse, read_settings, wrong_settings, wrong_use
 from kefu.tools.tool import Tool, in_language
 
-_KINDS = {"http": "HTTP", "mcp": "MCP", "python": "Python", "built-in": "Kefu"}
+_KINDS = {"http": "HTTP", "mcp": "MCP", "python": "Python", "page": "page", "built-in": "Kefu"}
 
 
 def run(options: argparse.Namespace) -> int:

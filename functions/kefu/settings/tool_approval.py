@@ -11,8 +11,8 @@ Properties = Mapping[str, Mapping[str, object]]
 
 
 def approval_problems(table: ToolTable) -> Iterator[Wrong]:
-    """A9: a write has a question; a read has none. A server of MCP decides for its own tools."""
-    if table.kind == "mcp":
+    """A9: a write has a question; a read has none. MCP servers and pages say it of their tools."""
+    if table.kind in ("mcp", "page"):
         return
     if table.is_write and not table.approve:
         hint = ' (or effect = "read", if it changes nothing)'
@@ -28,6 +28,8 @@ def card_problems(table: ToolTable, parameters: Properties) -> Iterator[Wrong]:
 
     `parameters`: all of the tool. Those of a Python function are known when it is loaded.
     """
+    from kefu.tools.card import is_free_text
+
     if not table.is_write:
         return
     for text in table.approve.values():
@@ -55,29 +57,3 @@ def _question(table: ToolTable, text: str, parameters: Properties) -> Iterator[s
             yield f"{name} can be left out, and the question could not be asked then: require it"
         elif name not in parameters and name not in table.bind and not table.preview:
             yield f"{name} is no parameter: add it, or name a preview whose result has it"
-
-
-def is_free_text(schema: Mapping[str, object]) -> bool:
-    """Whether a value may be any text, so that a card cannot show what it stands for."""
-    if "enum" in schema or "const" in schema:
-        return False
-    pattern, items = schema.get("pattern"), schema.get("items")
-    match schema.get("type"):
-        case "integer" | "number" | "boolean" | "null":
-            return False
-        case "string" if isinstance(pattern, str):
-            return not _is_limit(pattern)
-        case "array" if isinstance(items, dict):
-            return is_free_text(items)
-    return True
-
-
-def _is_limit(pattern: str) -> bool:
-    """Whether a pattern is for the whole text, and refuses a sentence."""
-    from kefu.tools.pattern import simple_pattern
-
-    found = simple_pattern(pattern)
-    return bool(found and found.from_start and found.to_end and not found.is_in(_SENTENCE))
-
-
-_SENTENCE = "Send it to 12 Main Street, and pay 100 to Mr Smith."

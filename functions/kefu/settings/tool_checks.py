@@ -25,9 +25,10 @@ _OF_ALL: Final = {"after", "links", "user"}
 _SHOWN: Final = frozenset(McpToolTable.model_fields)
 
 KEYS: Final[Mapping[str, frozenset[str]]] = {
-    "http": frozenset(ToolTable.model_fields) - {"mcp", "allow", "tools", "python"},
+    "http": frozenset(ToolTable.model_fields) - {"mcp", "allow", "tools", "python", "page"},
     "mcp": frozenset({"mcp", "allow", "tools", "headers", *_OF_ALL}),
     "python": frozenset({"python", *_OF_ALL, *_SHOWN}),
+    "page": frozenset({"page", "title", "approve", "links", "user"}),
     "built-in": frozenset({"title"}),
 }
 """The keys that each kind of tool may have."""
@@ -39,6 +40,7 @@ _A_KIND: Final = {
     "http": "a tool with a url",
     "mcp": "an MCP server: its tools describe themselves, and [tools.NAME.tools.TOOL] adds to it",
     "python": "a Python function, whose signature and docstring describe it",
+    "page": "a tool of the page, which describes it",
     "built-in": "a tool of Kefu",
 }
 
@@ -74,7 +76,7 @@ def _problems(name: str, table: ToolTable, tables: Mapping[str, ToolTable]) -> l
 
 
 def _kind(name: str, table: ToolTable) -> Iterator[Wrong]:
-    kinds = [kind for kind in ("url", "mcp", "python") if getattr(table, kind)]
+    kinds = [kind for kind in ("url", "mcp", "python", "page") if getattr(table, kind)]
     if not NAME.fullmatch(name):
         yield "", "a model cannot call this name: use at most 64 letters, digits, _ and -"
     if len(kinds) > 1:
@@ -82,7 +84,10 @@ def _kind(name: str, table: ToolTable) -> Iterator[Wrong]:
     elif kinds and name in BUILT_IN:
         yield kinds[0], f"{name} is the name of a tool of Kefu: give the table another name"
     elif not kinds and name not in BUILT_IN:
-        yield "", f"needs one of url, mcp and python. Tools of Kefu are {' and '.join(BUILT_IN)}"
+        yield (
+            "",
+            f"needs one of url, mcp, python and page. Tools of Kefu are {' and '.join(BUILT_IN)}",
+        )
     else:
         for key in sorted(table.model_fields_set - KEYS[table.kind]):
             yield key, f"is not for {_A_KIND[table.kind]}: remove it"

@@ -37,6 +37,7 @@ PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}")
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _CLAIM: Final = re.compile(r"user\.[A-Za-z0-9_-]+")
 
+Kind = Literal["http", "mcp", "python", "page", "built-in"]
 Problem = tuple[Keys, str]
 """What is wrong with a tool: the key, below `[tools]`, and a sentence."""
 Wrong = tuple[str, str]
@@ -141,6 +142,9 @@ class ToolTable(_Shown):
     )
     mcp: str = Field("", description="An MCP server: its address, over streamable HTTP.")
     python: str = Field("", description="A function of the site: `module:function`.")
+    page: StrictBool = Field(
+        False, description="Whether the visitor's page describes the tool, and carries it out."
+    )
     method: Literal["", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = Field(
         "", description="Of the request. Unset: `POST` with a `body`, else `GET`."
     )
@@ -175,7 +179,9 @@ class ToolTable(_Shown):
     )
 
     @property
-    def kind(self) -> Literal["http", "mcp", "python", "built-in"]:
+    def kind(self) -> Kind:
+        if self.page:
+            return "page"
         return (
             "http" if self.url else "mcp" if self.mcp else "python" if self.python else "built-in"
         )
@@ -189,7 +195,7 @@ class ToolTable(_Shown):
         """Whether it waits for a click. A server of MCP decides for each of its own tools."""
         if self.effect or self.kind in ("mcp", "built-in"):
             return self.effect == "write"
-        return self.kind == "python" or self.http_method not in ("GET", "HEAD")
+        return self.kind in ("python", "page") or self.http_method not in ("GET", "HEAD")
 
     @property
     def needs_user(self) -> bool:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from kefu.tools.pattern import simple_pattern
 from kefu.tools.tool import Arguments, Tool, in_language
 
 MAX_VALUE = 100
@@ -100,3 +101,27 @@ def outcome_sentence(card: str, state: str) -> str:
     if is_chinese:
         return f"不确定是否已完成：{task}。请先核对，再重试。"
     return f"It is not certain whether this was done: {task}. Please check before you try again."
+
+
+def is_free_text(schema: Mapping[str, object]) -> bool:
+    """Whether a value may be any text, so that a card cannot show what it stands for."""
+    if "enum" in schema or "const" in schema:
+        return False
+    pattern, items = schema.get("pattern"), schema.get("items")
+    match schema.get("type"):
+        case "integer" | "number" | "boolean" | "null":
+            return False
+        case "string" if isinstance(pattern, str):
+            return not _is_limit(pattern)
+        case "array" if isinstance(items, dict):
+            return is_free_text(items)
+    return True
+
+
+def _is_limit(pattern: str) -> bool:
+    """Whether a pattern is for the whole text, and refuses a sentence."""
+    found = simple_pattern(pattern)
+    return bool(found and found.from_start and found.to_end and not found.is_in(_SENTENCE))
+
+
+_SENTENCE = "Send it to 12 Main Street, and pay 100 to Mr Smith."

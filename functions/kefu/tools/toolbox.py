@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kefu.tools.tool import Tool, Visitor, bound
@@ -14,6 +15,8 @@ ReadTools = Callable[[], Awaitable[Sequence[Tool]]]
 class Toolbox(NamedTuple):
     tools: Sequence[Tool]
     servers: Sequence[ReadTools] = ()
+    of_pages: Mapping[str, Tool] = MappingProxyType({})
+    """The tools that the visitor's page may describe, by name."""
     problems: Callable[[], Sequence[str]] = tuple
     """Sentences for the operator: why tools of a server are missing, as far as it is known."""
 
@@ -23,9 +26,14 @@ class Toolbox(NamedTuple):
             await read()
         return self.problems()
 
-    async def offered(self, names: Sequence[str] | None, visitor: Visitor) -> dict[str, Tool]:
-        """The tools for a visitor, by name. `names`: those of the preset; None for all."""
-        found = [*self.tools]
+    async def offered(
+        self, names: Sequence[str] | None, visitor: Visitor, of_page: Iterable[Tool] = ()
+    ) -> dict[str, Tool]:
+        """The tools for a visitor, by name. `names`: those of the preset; None for all.
+
+        `of_page`: those of `of_pages` that the visitor's page has described.
+        """
+        found = [*self.tools, *of_page]
         for read in self.servers:
             found += await read()
         return {one.name: one for one in _for_visitor(found, names, visitor)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self
 
 from pydantic import (
     AfterValidator,
@@ -113,6 +113,18 @@ class AnswerRequest(ProvenBody):
         return self.stream_options is not None and self.stream_options.include_usage
 
 
+class DescribedTool(StrictBody):
+    """A tool that the page can carry out after a click; a table of kefu.toml must name it."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    parameters: dict[str, dict[str, Any]] = Field({}, max_length=20)
+    """The JSON Schema of each parameter."""
+    optional: list[str] = []
+    approve: Annotated[str, StringConstraints(max_length=300)] = ""
+    """The question of the card, such as `Add {count} of {product}?`."""
+
+
 class PageRequest(AnswerRequest):
     """The fields that a page adds to its visitor's question."""
 
@@ -122,6 +134,7 @@ class PageRequest(AnswerRequest):
         None, max_length=16
     )
     """Facts about the page that the visitor sees, such as its title, as data for the model."""
+    page_tools: list[DescribedTool] = Field([], max_length=20)
 
 
 class ConversationRequest(PageRequest):
@@ -155,10 +168,18 @@ class ConversationRequest(PageRequest):
         return messages
 
 
+class PageResult(StrictBody):
+    text: Annotated[str, StringConstraints(max_length=20_000)]
+    state: Literal["done", "unsure"] = "done"
+    """`unsure`: the page was left, or failed, while the tool ran."""
+
+
 class GivenApproval(StrictBody):
     id: ClientMessageId
     """The `id` of the card. It is also the `client_message_id` of the visitor's message."""
     approved: StrictBool
+    result: PageResult | None = None
+    """What a tool of the page has returned. It is sent with the same click a second time."""
 
 
 class MessageRequest(PageRequest, defer_build=False):
@@ -343,6 +364,8 @@ class ShownStep(TypedDict):
     state: StepState
     summary: NotRequired[str]
     """For `ask_person`: a text for the contact form."""
+    arguments: NotRequired[dict[str, Any]]
+    """Only in the stream, for a call that the page is to carry out now."""
 
 
 class ShownApproval(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from starlette.requests import Request
@@ -163,7 +163,8 @@ class AnswerResponse:
                     answer.end()
                     body = DONE
                 elif isinstance(event, ToolStep):
-                    note_event(answer, event)
+                    # One page carries it out: not those that follow the answer, too.
+                    note_event(answer, replace(event, for_page=False))
                     answer.note()
                     body = step_events(event) if answer.wants_steps else PING
                 else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -18,10 +19,16 @@ from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.service import IncomingMessage, SessionService
 from kefu.web.caller import answer_of, language_of
 from kefu.web.running import ChatRuntime, following
-from kefu.web.schemas import ClickRequest, MessageRequest, ResumeRequest
+from kefu.web.schemas import ClickRequest, GivenApproval, MessageRequest, ResumeRequest
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse
 
+if TYPE_CHECKING:
+    from kefu.tools.tool import Outcome, Tool
+    from kefu.tools.toolbox import Toolbox
+
 USER_HEADER = "X-User-Token"
+RESULT = "result"
+"""The attempt of every click with a result, so that the first result counts."""
 
 
 class KeptChats:
@@ -40,11 +47,15 @@ class KeptChats:
         if isinstance(body, ClickRequest):
             from kefu.sessions.turn.tools import Click  # here, because few messages are clicks
 
-            click, body = Click(body.approval.id, body.approval.approved), body.message()
+            given = body.approval
+            click = Click(given.id, given.approved, _result(given))
+            body = body.message()
         answer = answer_of(request, body, runtime.gateway)
         incoming = await self._incoming(request, body, answer)
         if click:
-            incoming = incoming._replace(click=click)
+            # The result of the page replaces the answer to the click, once.
+            attempt = RESULT if click.result else ""
+            incoming = incoming._replace(click=click, replaces=bool(attempt), attempt=attempt)
         services = runtime.services
         if sites := runtime.sites:
             incoming = await self._with_site(incoming, sites.of(request))
@@ -161,7 +172,7 @@ class KeptChats:
     async def _incoming(
         self, request: Request, body: MessageRequest, answer: Answer
     ) -> IncomingMessage:
-        visitor = await self.visitor(request)
+        visitor, toolbox = await self.visitor(request), self.sessions.deps.toolbox
         return IncomingMessage(
             text=body.message,
             address=answer.address,
@@ -171,7 +182,8 @@ class KeptChats:
             owner=visitor.name,
             config_id=body.config_id,
             claims=visitor.profile,
-            language=language_of(request) if self.sessions.deps.toolbox else "",
+            language=language_of(request) if toolbox else "",
+            page_tools=self._of_page(toolbox, body) if toolbox and body.page_tools else (),
             client_message_id=body.again or answer.client_message_id,
             replaces=body.again is not None,
             attempt=(answer.client_message_id or "") if body.again else "",
@@ -181,6 +193,26 @@ class KeptChats:
             page=body.context or {},
             profile={**(body.profile or {}), **visitor.profile},
         )
+
+    def _of_page(self, toolbox: Toolbox, body: MessageRequest) -> Sequence[Tool]:
+        """The tools of the visitor's page that the settings name. A wrong one is left out."""
+        from kefu.tools.page import described  # here, because few pages have tools
+
+        found: list[Tool] = []
+        for one in body.page_tools:
+            if tool := toolbox.of_pages.get(one.name):
+                words = one.description, one.parameters, one.optional, one.approve
+                try:
+                    found.append(described(tool, *words))
+                except ValueError as error:
+                    self.runtime.log.notice(f"The page's tool {one.name} is left out: {error}.")
+        return found
+
+
+def _result(given: GivenApproval) -> Outcome | None:
+    from kefu.tools.tool import Outcome
+
+    return Outcome(given.result.text, given.result.state) if given.result else None
 
 
 async def resumed(

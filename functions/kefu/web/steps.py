@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kefu.chat.state import ToolStep
 from kefu.relay.chunks import chunk_of
@@ -37,7 +37,10 @@ ASK_PERSON = "ask_person"
 def step_events(event: ToolStep) -> bytes:
     """The events for a call: its state, and the card if it waits for a click."""
     use = event.use
-    events = encode(_event("kefu.step", step=shown_step(use)))
+    step = shown_step(use)
+    if event.for_page:
+        step["arguments"] = _arguments(use)
+    events = encode(_event("kefu.step", step=step))
     if use.state == "asked":
         events += encode(_event("kefu.approval", approval=_card(use, event.question_id)))
     return events
@@ -65,7 +68,7 @@ def shown_step(use: Use) -> ShownStep:
     return shown
 
 
-def _arguments(use: Use) -> Mapping[str, object]:
+def _arguments(use: Use) -> dict[str, Any]:
     try:
         found = json.loads(use.arguments)
     except ValueError:

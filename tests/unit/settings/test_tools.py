@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kefu.settings import ConfigurationError, load
-from kefu.settings.tool_approval import is_free_text
+from kefu.tools.card import is_free_text
 
 READ = """\
 [tools.order_status]
@@ -245,7 +245,11 @@ MISTAKES = {
     ),
     "no kind": (
         "[tools.order]\ndescription = 'x'",
-        "line 1: [tools.order]: needs one of url, mcp and python. Tools of Kefu are search_pages",
+        "line 1: [tools.order]: needs one of url, mcp, python and page. Tools of Kefu are",
+    ),
+    "page with a body": (
+        '[tools.add]\npage = true\nbody = ["size"]',
+        "line 3: [tools.add] body: is not for a tool of the page, which describes it: remove it",
     ),
     "two kinds": (
         with_line(READ, "description =", 'python = "a:b"\ndescription ='),

@@ -141,7 +141,7 @@ class KeptConversation:
         """Save a click on a card as a message, and find the call that it approves.
 
         Returns the answer of a click that was answered before, and of a No. The first click
-        decides. Raises ApprovalGone.
+        decides. Raises ApprovalGone, InvalidRequest.
         """
         from kefu.sessions.turn.tools import asked_call
         from kefu.tools.card import YES, declined
@@ -152,6 +152,9 @@ class KeptConversation:
             raise ApprovalGone("This question is not open any more. Please ask again.")
         find = partial(asked_call, deps.store, session, click)
         use = await before_model(find(deps.clock.now()), self._store_until)
+        is_of_page = use.name in deps.toolbox.of_pages
+        if click.result and not is_of_page:  # a second try could carry out the call again
+            raise InvalidRequest("Only a tool of the page has a result.", param="approval.result")
         begun = await self._begun(click.text(use.card))
         if begun.answer:
             return known_answer(begun.answer)
@@ -167,10 +170,23 @@ class KeptConversation:
             steps = self._recorder.steps([denied])
             await self._recorder.end_with(reply, steps)
             return KnownAnswer(reply, deps.clock.now(), steps, begun.message.id)
-        tried = stored_uses(begun.message.steps)
+        if is_of_page and not click.result:
+            return await self._for_page(use, begun.message)
+        tried = [] if click.result else stored_uses(begun.message.steps)
         self._approved = tried[0] if tried else use._replace(id="s0c0", step=0, at=0)
         self._config = deps.configs.of_session(session.config_id)
         return None
+
+    async def _for_page(self, use: Use, message: StoredMessage) -> KnownAnswer:
+        """Give an approved call to the page. Nobody knows how it ends, until its result comes."""
+        from kefu.sessions.turn.tools import for_page
+        from kefu.tools.card import outcome_sentence
+
+        use = for_page(use)
+        reply, steps = outcome_sentence(use.card, use.state), self._recorder.steps([use])
+        await self._recorder.end_with(reply, steps)
+        call = use._replace(state="running", result="")
+        return KnownAnswer(reply, self._deps.clock.now(), steps, message.id, call)
 
     async def _preprocessed(self) -> Preprocessed:
         """The text to save (P5), and the reply of a hook. Raises InvalidRequest for no text."""
@@ -297,7 +313,15 @@ class KeptConversation:
         toolbox = self._deps.toolbox
         if toolbox is None:
             return {}
-        return await toolbox.offered(self._config.tools, self._asker())
+        click, asker = self._incoming.click, self._asker()
+        tools = await toolbox.offered(self._config.tools, asker, self._incoming.page_tools)
+        if click and click.result and self._approved:
+            from kefu.tools.page import with_result
+
+            name = self._approved.name
+            if name in toolbox.of_pages:
+                tools[name] = with_result(tools.get(name, toolbox.of_pages[name]), click.result)
+        return tools
 
     def _asker(self) -> Visitor:
         from kefu.tools.tool import Visitor

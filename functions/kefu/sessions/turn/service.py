@@ -33,6 +33,7 @@ from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, ses
 
 if TYPE_CHECKING:
     from kefu.sessions.turn.tools import Click
+    from kefu.tools.tool import Tool
     from kefu.tools.toolbox import Toolbox
 
 NEW_TITLE = "新对话"
@@ -73,6 +74,8 @@ class IncomingMessage(NamedTuple):
     language: str = ""
     click: Click | None = None
     """A click on a card, in place of a text."""
+    page_tools: Sequence[Tool] = ()
+    """The tools that the visitor's page can carry out."""
     page: Mapping[str, str] = MappingProxyType({})
     """Facts about the page that the visitor sees."""
 

@@ -15,6 +15,7 @@ from kefu.messages import Message, is_click
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.store.ports import SessionStore
 from kefu.tools.card import NO, YES, declined, outcome_sentence
+from kefu.tools.tool import Outcome
 from kefu.tools.use import Use, asking_turn, stored, stored_uses
 from kefu.tools.workbench import NOT_KNOWN, as_messages
 
@@ -31,10 +32,17 @@ class Click(NamedTuple):
     id: str
     """`Use.approval_id`."""
     approved: bool
+    result: Outcome | None = None
+    """What a tool of the visitor's page has returned: the click comes a second time with it."""
 
     def text(self, card: str) -> str:
         """The visitor's message."""
         return f"{YES if self.approved else NO}{card}"
+
+
+def for_page(use: Use) -> Use:
+    """An approved call as it is stored while the page carries it out, which may never end."""
+    return use._replace(id="s0c0", step=0, at=0, state="unsure", result=NOT_KNOWN)
 
 
 async def asked_call(store: SessionStore, session: Session, click: Click, now: float) -> Use:
