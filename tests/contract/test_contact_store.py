@@ -14,7 +14,7 @@ from kefu.sessions.store.model import Retention
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
-from tests.contract.chats import DAY, ONE
+from tests.contract.chats import DAY, ONE, TWO
 from tests.contract.engines import HandClock
 
 
@@ -91,6 +91,30 @@ async def test_h2_every_waiting_request_is_claimed_and_the_newest_are_listed_fir
     assert sorted(one.id for one in claimed if one) == names
     assert await sessions.claim_contact(clock.now, clock.now + 60) is None
     assert [one.id for one in await sessions.contacts(2)] == names[:2:-1]
+
+
+async def test_h23_the_requests_of_a_chat_are_those_of_no_other(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Oldest first. A request that was sent without a chat belongs to none."""
+    for name, chat in (
+        ("request-2", ONE),
+        ("request-1", ONE),
+        ("request-3", TWO),
+        ("request-4", ""),
+    ):
+        await sessions.add_contact(asked(clock, name)._replace(session_id=chat))
+        clock.now += 1
+    found = await sessions.contacts_of(ONE)
+    assert [(one.id, one.email) for one in found] == [
+        ("request-2", asked(clock).email),
+        ("request-1", asked(clock).email),
+    ]
+    assert await sessions.contacts_of("") == []
+    await sessions.delete_contacts(ONE)
+    assert await sessions.contacts_of(ONE) == []
+    clock.now += 31 * DAY
+    assert await sessions.contacts_of(TWO) == []
 
 
 async def test_h2_a_request_expires_like_a_chat(sessions: Sessions, clock: HandClock) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
-from tests.web.test_contact import EMAIL, TOKEN, in_panel, send, settings
+from tests.web.test_contact import EMAIL, TOKEN, as_operator, in_panel, send, settings
 
 NAME = "Ingrid"
 LINE = "Yes, we ship to Svalbard: 7 to 10 days."
@@ -43,12 +43,11 @@ class Operator:
         return self.ask(visitor, "/lines", body)
 
     def listed(self, state: str) -> list[str]:
-        answer = httpx.get(
-            f"{self.running.url}/admin/api/sessions?state={state}",
-            headers={"Authorization": f"Bearer {TOKEN}"},
-            timeout=30,
-        )
+        answer = as_operator(self.running, f"sessions?state={state}", "GET")
         return [row["id"] for row in answer.raise_for_status().json()["rows"]]
+
+    def queue(self) -> Any:
+        return as_operator(self.running, "queue", "GET").raise_for_status().json()
 
 
 async def polled(visitor: Visitor, after: int = 0) -> Any:
@@ -116,6 +115,35 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     assert f"## {NAME}, " in exported
     transcript = operator.ask(visitor, "/export?format=json").json()
     assert [one["operator"] for one in transcript["messages"] if one["operator"]] == [NAME, NAME]
+
+
+async def test_h22_h23_the_operator_sees_who_waits_and_what_they_asked_for(staged: Staged) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("Do you ship to Norway?")
+    assert operator.ask(visitor, "").json()["requests"] == []
+    assert (await send(visitor, new_id())).status_code == 204
+    await visitor.say("Is anybody there?")
+
+    queue = operator.queue()
+    assert (queue["person"]["rows"], queue["trouble"]) == ([], "")
+    [waits] = queue["waiting"]["rows"]
+    assert (waits["id"], waits["line"], waits["line_by"]) == (
+        visitor.session_id,
+        "Is anybody there?",
+        "",
+    )
+    assert waits["attendance"]["since"] <= waits["updated_at"]
+    [request] = operator.ask(visitor, "").json()["requests"]
+    assert (request["email"], request["message"]) == (EMAIL, "Svalbard?")
+
+    operator.turn(visitor, "person")
+    operator.say(visitor, LINE)
+    queue = operator.queue()
+    assert queue["waiting"]["rows"] == []
+    assert [(one["id"], one["line_by"]) for one in queue["person"]["rows"]] == [
+        (visitor.session_id, NAME)
+    ]
 
 
 async def test_h4_posts_of_the_panel_have_an_effect_once_however_often_they_are_sent(

@@ -94,6 +94,8 @@ class HandOff:
         self._hooks = hooks or Hooks((), log)
         self._resumes_at = 0.0
         """Until then nothing is delivered, because the limit of the day is reached."""
+        self.trouble = ""
+        """Why the last delivery of this process failed, for the operator; "" if it did not."""
 
     async def submit(self, session: Session | None, filled: FilledForm) -> None:
         """Store a request that `check` accepts, with the stored chat that it belongs to, if any.
@@ -182,6 +184,7 @@ class HandOff:
         key = await self.signing_key()
         failure = await recipient.deliver(delivery, self._clock.now(), key)
         now = self._clock.now()
+        self.trouble = failure and f"{recipient.name} failed: {failure}"
         if failure:
             pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
             await self.store.end_contact(request, due_at=now + pause, delivered_at=None)

@@ -88,6 +88,10 @@ class ContactStore(Protocol):
         """The newest requests, delivered ones among them, by descending creation time and id."""
         ...
 
+    async def contacts_of(self, session_id: str) -> Sequence[ContactRequest]:
+        """The requests that were sent from a chat, by ascending creation time and id."""
+        ...
+
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
         """All requests with this address, in any case of its letters.
 

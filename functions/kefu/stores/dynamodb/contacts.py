@@ -92,10 +92,12 @@ class DynamoContacts(DynamoUpkeep):
             await self._table.run(lambda: items.delete_rows(self._table, queued))
 
     async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
-        oldest = self._clock() - self._retention.session
+        return newest(await self._kept_contacts(), limit, before)
 
-        stored = await self._all_contacts()
-        return newest((one for one in stored if one.created_at > oldest), limit, before)
+    async def contacts_of(self, session_id: str) -> Sequence[ContactRequest]:
+        stored = await self._kept_contacts()
+        found = [one for one in stored if session_id and one.session_id == session_id]
+        return newest(found, len(found), None)[::-1]
 
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
         return [one for one in await self._all_contacts() if one.is_from(email)]
@@ -125,6 +127,10 @@ class DynamoContacts(DynamoUpkeep):
         """The attributes of an item of the queue."""
         expires = int(created_at + self._retention.session) + 1
         return {"created": value_of(created_at), "expires": value_of(expires)}
+
+    async def _kept_contacts(self) -> Sequence[ContactRequest]:
+        oldest = self._clock() - self._retention.session
+        return [one for one in await self._all_contacts() if one.created_at > oldest]
 
     async def _all_contacts(self) -> Sequence[ContactRequest]:
         return await self._table.run(

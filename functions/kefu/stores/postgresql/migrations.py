@@ -105,6 +105,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE word_index (rowid bigint PRIMARY KEY, words tsvector NOT NULL);
     CREATE INDEX word_index_words ON word_index USING gin (words) WITH (fastupdate = off)
     """,
+    # 2: the requests of a chat.
+    "CREATE INDEX contacts_session ON contacts (session) WHERE session <> ''",
 )
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM kefu_schema"

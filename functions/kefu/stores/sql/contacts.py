@@ -25,6 +25,10 @@ _NEWEST = (
     f"SELECT {_COLUMNS} FROM contacts WHERE created > ? AND (created, id) < (?, ?)"  # noqa: S608
     " ORDER BY created DESC, id DESC LIMIT ?"
 )
+_OF_CHAT = (
+    f"SELECT {_COLUMNS} FROM contacts WHERE session = ? AND session <> '' AND created > ?"  # noqa: S608
+    " ORDER BY created, id"
+)
 _ALL = f"SELECT {_COLUMNS} FROM contacts"  # noqa: S608
 _MARK = "UPDATE contacts SET done = ? WHERE id = ? AND created > ?"
 _FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
@@ -71,6 +75,11 @@ class SqlContacts(SqlTurns):
         values = (self._oldest(self._clock()), *(before or (inf, "")), limit)
         return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
 
+    @quick
+    def contacts_of(self, db: SqlConnection, session_id: str) -> Sequence[ContactRequest]:
+        values = (session_id, self._oldest(self._clock()))
+        return [ContactRequest(*row) for row in db.execute(_OF_CHAT, values).fetchall()]
+
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
         def work(db: SqlConnection) -> list[ContactRequest]:
             return [one for row in db.execute(_ALL) if (one := ContactRequest(*row)).is_from(email)]
@@ -86,7 +95,7 @@ class SqlContacts(SqlTurns):
         await self._delete("DELETE FROM contacts WHERE id = ?", id)
 
     async def delete_contacts(self, session_id: str) -> None:
-        await self._delete("DELETE FROM contacts WHERE session = ?", session_id)
+        await self._delete("DELETE FROM contacts WHERE session = ? AND session <> ''", session_id)
 
     async def _delete(self, delete: str, key: str) -> None:
         if await self._file.run_in_thread(lambda db: db.execute(delete, (key,)).rowcount):

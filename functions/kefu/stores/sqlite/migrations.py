@@ -244,6 +244,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE answers_version (version INTEGER NOT NULL);
     INSERT INTO answers_version VALUES (0)
     """,
+    # 17: the requests of a chat.
+    "CREATE INDEX contacts_session ON contacts (session) WHERE session <> ''",
 )
 
 PAGE_SIZE = 1024

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
 
-_OF_ONE_SITE = ("about", "answers", "sessions")
+_OF_ONE_SITE = ("about", "answers", "queue", "sessions")
 """The parts of the API for a sign-in to one of several sites."""
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
+from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import CallRecord, Session, StoredMessage
 from kefu.sessions.store.overview import Overview, Page
 from kefu.web.admin.markdown import markdown
@@ -37,15 +38,21 @@ def session_facts(session: Session) -> Json:
     return {**fields, "attendance": session.attendance._asdict()}
 
 
-def page_of_session(whole: ChatExport, before: int | None) -> Iterator[str]:
-    """Yield the JSON of a session for the panel. `before` leads to older messages."""
+def page_of_session(
+    whole: ChatExport, before: int | None, requests: Sequence[ContactRequest] = ()
+) -> Iterator[str]:
+    """Yield the JSON of a session for the panel. `before` leads to older messages.
+
+    `requests`: what the visitor asked for, with the form.
+    """
     yield f'{{"session":{compact(session_facts(whole.session))},"messages":['
     for place, one in enumerate(whole.messages):
         yield "," * (place > 0) + compact(message(one))
     yield '],"calls":['
     for place, made in enumerate(whole.calls):
         yield "," * (place > 0) + compact(call(made))
-    yield f'],"before":{compact(before)}}}'
+    shown = [one._asdict() for one in requests]
+    yield f'],"requests":{compact(shown)},"before":{compact(before)}}}'
 
 
 def message(stored: StoredMessage) -> Json:

@@ -31,6 +31,7 @@ _POLICY = (
 )
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Resource-Policy": "same-origin"}
 _PAGE_ROWS, _MAX_ROWS, _PAGE_MESSAGES = 50, 200, 200
+_QUEUE_ROWS = 8
 _SHOWN_DAYS = 30
 _MAX_SEARCH_CHARS = 200
 """Characters. A word takes an expression of the index."""
@@ -75,6 +76,7 @@ def entrance_routes(panel: Panel) -> APIRouter:
 def admin_routes(panel: Panel) -> APIRouter:
     router = panel_router(panel)
     _add_lists(router, panel)
+    _add_queue(router, panel)
     _add_sessions(router, panel)
     return router
 
@@ -115,6 +117,23 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
         return page(newest)
 
 
+def _add_queue(router: APIRouter, panel: Panel) -> None:
+    @router.get("/queue")
+    async def queue(request: Request) -> Json:
+        """The chats that wait for a person or are with one. An open panel asks every few seconds.
+
+        On DynamoDB it costs about a read unit for each chat that it shows.
+        """
+        store, site, now = panel.stored_chats(), panel.site_of(request), panel.clock.now()
+        wanted = SessionFilter(state="waiting", config_id=site)
+        waiting, person = await asyncio.gather(
+            store.newest(wanted, None, _QUEUE_ROWS, now),
+            store.newest(wanted._replace(state="person"), None, _QUEUE_ROWS, now),
+        )
+        trouble = panel.contact.trouble if panel.contact and not site else ""
+        return {"waiting": page(waiting), "person": page(person), "trouble": trouble}
+
+
 def _add_sessions(router: APIRouter, panel: Panel) -> None:
     @router.get("/sessions/{session_id}")
     async def session(request: Request) -> Response:
@@ -122,7 +141,10 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
         panel.audit(request, "read", shown.session.id)
         more = len(shown.messages) >= _PAGE_MESSAGES and shown.messages[0].id > 1
-        pieces = page_of_session(shown, shown.messages[0].id if more else None)
+        # Only a chat that has once waited can have a request.
+        changed = shown.session.attendance.since > 0
+        requests = await panel.stored_chats().contacts_of(shown.session.id) if changed else ()
+        pieces = page_of_session(shown, shown.messages[0].id if more else None, requests)
         return LongResponse(pieces, "application/json")
 
     @router.get("/sessions/{session_id}/export")

@@ -21,9 +21,6 @@ from kefu.web.schemas import AnswerBody
 MAX_ROWS = 100
 """Answers of one page of the list."""
 
-MAX_REQUESTS = 100
-"""The newest requests for a person, among which the visitor's name is searched."""
-
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -154,9 +151,8 @@ async def _marks(panel: Panel, written: AnswerBody) -> dict[str, list[Mark]]:
     """The marks of each field that has any."""
     known = list[str]()
     if written.session_id:
-        for one in await panel.requests().contacts(MAX_REQUESTS):
-            if one.session_id == written.session_id:
-                known += [one.name, one.email]
+        for one in await panel.stored_chats().contacts_of(written.session_id):
+            known += [one.name, one.email]
     fields = {"question": written.question, "text": written.text}
     found = {name: personal_marks(text, known) for name, text in fields.items()}
     return {name: marks for name, marks in found.items() if marks}
