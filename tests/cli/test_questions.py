@@ -127,7 +127,70 @@ def test_pages_that_are_cited_and_a_judge_decide(
     assert kefu("test", "questions.yaml", "--only", "Mars").code == 0
 
 
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+CHECKS = """
+def names_hours(answer, question):
+    if "9:00" not in answer:
+        return f"{question} has no time"
+"""
+PRESETS = """\
+[presets.sales]
+system_prompt = "We are open from 9:00."
+[presets.night]
+system_prompt = "We are closed."
+"""
+RATED = """\
+pass: 0.6
+cases:
+  - {name: hours, ask: "When are you open?", expect: {python: "checks:names_hours"}}
+  - {name: either, ask: "Open now?", expect: {any: [{contains: closed}, {contains: "9:00"}]}}
+"""
+
+
+def test_presets_are_asked_again_and_again_and_compared_with_the_last_run(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S35. The model forgets the opening hours in one of three answers."""
+    (folder / "kefu.toml").write_text(PRESETS)
+    (folder / "questions.yaml").write_text(RATED)
+    (folder / "checks.py").write_text(CHECKS)
+    monkeypatch.syspath_prepend(str(folder))
+    upstream.script("*", from_its_prompt)
+    asked = ("test", "questions.yaml", "--preset", "sales, night", "--json", "last.json")
+    ran = kefu(*asked, "--repeat", "3")
+    assert ran.code == 1
+    assert "hours [sales], 3 of 3" in ran.out
+    assert "hours [night], 0 of 3\n         python: checks:names_hours: When are" in ran.out
+    assert "sales: 2 of 2 passed\nnight: 1 of 2 passed\n" in ran.out
+    assert "last run" not in ran.out
+    assert len(upstream.journal) == 12
+
+    forgetful = count()
+
+    async def forgets(exchange: Exchange) -> None:
+        await (answer("Hm.") if next(forgetful) % 3 == 2 else from_its_prompt)(exchange)
+
+    upstream.script("*", forgets, asking="When are")
+    ran = kefu(*asked, "--repeat", "3", "--jobs", "1", "--markdown", "m.md")
+    assert "hours [sales], 2 of 3" in ran.out
+    assert "Since the last run: 1 worse, 0 better.\n" in ran.out
+    assert "Worse: hours [sales], 3 of 3 before, 2 of 3 now." in ran.out
+    rows = (folder / "m.md").read_text().splitlines()
+    assert "|  | Case | sales: 2 of 2 passed | night: 1 of 2 passed | Reason |" in rows
+    [hours] = [row for row in rows if "hours |" in row]
+    assert hours.startswith("| FAIL | hours | 2 of 3, was 3 of 3, 0.")
+
+
+def test_a_file_that_is_no_last_run_is_kept(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "questions.yaml").write_text("- ask: Q\n")
+    ran = kefu("test", "questions.yaml", "--json", "questions.yaml")
+    assert (ran.code, upstream.journal) == (2, [])
+    assert "questions.yaml: it is not a file that `kefu test --json` wrote" in ran.err
+    assert (folder / "questions.yaml").read_text() == "- ask: Q\n"
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown", "--json"])
 def test_a_report_that_cannot_be_written_costs_no_answers(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path, option: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Loads the Python functions of the site that are tools: `python = "module:function"`."""
+"""Loads the Python functions of the site: `python = "module:function"`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LoadedFunction(NamedTuple):
 def load_function(settings: Settings, name: str, table: ToolTable) -> LoadedFunction:
     """The function of a table. Raises ConfigurationError."""
     try:
-        site = site_function(_loaded(table.python))
+        site = site_function(loaded_function(table.python))
     except BadFunction as error:
         raise _wrong(settings, (name, "python"), f"{table.python} {error}") from error
     if unknown := table.bind.keys() - site.properties.keys():
@@ -71,8 +71,8 @@ def _schema(site: SiteFunction, bind: Mapping[str, str]) -> Schema:
     }
 
 
-def _loaded(place: str) -> Callable[..., object]:
-    """Raises BadFunction."""
+def loaded_function(place: str) -> Callable[..., object]:
+    """The function at `module:function`. Raises BadFunction; its text follows the place."""
     module, _, name = place.partition(":")
     if not module or not name:
         raise BadFunction("must be module:function, such as site_tools:stock")

@@ -28,7 +28,16 @@ def add_test(commands: Commands) -> None:
     test.add_argument("file", metavar="FILE", help="questions and expectations, .yaml or .jsonl")
     test.add_argument("--server", metavar="URL", help="ask a running service, as the widget does")
     add_visitor(test)
-    test.add_argument("--preset", metavar="NAME", help="use this preset of the service")
+    test.add_argument(
+        "--preset", metavar="NAMES", help="use this preset of the service; of `a,b`, each in turn"
+    )
+    test.add_argument(
+        "--repeat",
+        metavar="N",
+        type=positive_integer,
+        default=1,
+        help="ask each case so many times; `pass: 0.8` in the file is the share that must pass",
+    )
     test.add_argument(
         "--only", metavar="TEXT", default="", help="only cases with this text in their name"
     )
@@ -51,6 +60,12 @@ def add_test(commands: Commands) -> None:
     test.add_argument("--judge-model", metavar="NAME", help="model for `judge` (KEFU_MODEL)")
     test.add_argument("--junit", metavar="FILE", help="also write the results as JUnit XML")
     test.add_argument("--markdown", metavar="FILE", help="also write the results as Markdown")
+    test.add_argument(
+        "--json",
+        metavar="FILE",
+        help="also write the results as JSON; results that the file has are the last run, with "
+        "which this run is compared",
+    )
 
 
 def add_replay(commands: Commands) -> None:

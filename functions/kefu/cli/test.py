@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,11 +23,14 @@ from kefu.cli.tested_tools import (
 )
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
+from kefu.evaluation.checks import Judge, needs_judge
+from kefu.evaluation.comparison import LastRun, as_json, comparison_lines, last_run
 from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.judge import ModelJudge
-from kefu.evaluation.questions import Case, read
-from kefu.evaluation.report import junit, line, markdown, summary
-from kefu.evaluation.run import Judge, Result, run_cases
+from kefu.evaluation.markdown import markdown
+from kefu.evaluation.questions import Case, named_apart, read
+from kefu.evaluation.report import junit, line, preset_lines, summary
+from kefu.evaluation.run import Plan, Result, run_cases
 from kefu.evaluation.source import WrongFile
 from kefu.messages import Message
 from kefu.settings import Settings
@@ -42,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the cases. Returns the exit code. Raises WrongUse."""
     settings = read_settings()
     with wrong_use(WrongFile):
-        cases = [one for one in read(Path(options.file)) if options.only in one.name]
+        found = named_apart(read(Path(options.file)))
+        cases = [one for one in found if options.only in one.name]
         if not cases:
             raise WrongUse(f"no case has {options.only} in its name")
         if problem := problem_with_server(options.server, options.origin, options.user_token):
@@ -66,14 +71,20 @@ class _Run:
         self._options = options
         self._settings = settings
         self._cases = cases
+        presets = [one.strip() for one in (options.preset or "").split(",")]
+        self._plan = Plan(list(dict.fromkeys(presets)), options.repeat, options.jobs)
+        self._last: LastRun = {}
         self._results: list[Result] = []
         self._progress = ProgressLine()
 
     def run(self) -> int:
-        for name in (self._options.junit, self._options.markdown):
-            if name:
-                # Opened first: no answers are paid for whose report cannot be written.
-                _written(name, "", "a")
+        options = self._options
+        for name in filter(None, (options.junit, options.markdown, options.json)):
+            # Opened first: no answers are paid for whose report cannot be written.
+            _written(name, "", "a")
+        if options.json:
+            with wrong_use(WrongFile, ValueError, prefix=f"{options.json}: "):
+                self._last = last_run(Path(options.json).read_text(encoding="utf-8"))
         started, code = time.monotonic(), 0
         try:
             asyncio.run(self._ask())
@@ -84,18 +95,17 @@ class _Run:
         return code or int(any(one.status in ("failed", "error") for one in self._results))
 
     async def _ask(self) -> None:
-        options = self._options
         async with AsyncExitStack() as stack:
             judge = await stack.enter_async_context(self._judge())
             tested = await stack.enter_async_context(self._tested())
             await _reach(tested.url)
             gate, settings = QuestionGate(), self._settings
 
-            def new_chat(case: Case) -> ServiceChat:
-                visitor = visitor_in(case, tested.visitor, settings)
+            def new_chat(case: Case, preset: str) -> ServiceChat:
+                visitor = visitor_in(case, tested.visitor._replace(preset=preset), settings)
                 return ServiceChat(tested.url, visitor, gate, tested.given)
 
-            await run_cases(self._chosen(), new_chat, judge, options.jobs, self._done)
+            await run_cases(self._chosen(), self._plan, new_chat, judge, self._done)
 
     @asynccontextmanager
     async def _tested(self) -> AsyncIterator[_Tested]:
@@ -117,15 +127,15 @@ class _Run:
         if not self._options.server or self._options.live_tools:
             return [*self._cases]
         skipped = [one for one in self._cases if needs_live_tools(one)]
-        for case in skipped:
-            self._done(Result(case, (), NEEDS_LIVE_TOOLS))
+        for case, preset in product(skipped, self._plan.presets):
+            self._done(Result(case, (), preset, NEEDS_LIVE_TOOLS))
         return [one for one in self._cases if one not in skipped]
 
     @asynccontextmanager
     async def _judge(self) -> AsyncIterator[Judge | None]:
         """The judge, if a case needs a judge. Raises WrongUse if no model can judge."""
         questions = [question for case in self._cases for question in case.questions]
-        if not any(question.expected.judge for question in questions):
+        if not any(needs_judge(question.expected) for question in questions):
             yield None
             return
         settings = self._settings
@@ -151,13 +161,22 @@ class _Run:
         self._progress.erase()
         sys.stdout.write(f"{clean(line(result, steps=self._options.steps))}\n")
         sys.stdout.flush()
-        self._progress.show(f"{len(self._results)} of {len(self._cases)} …")
+        self._progress.show(f"{len(self._results)} of {self._total} …")
+
+    @property
+    def _total(self) -> int:
+        return len(self._cases) * len(self._plan.presets)
 
     def _report(self, seconds: float) -> None:
-        sys.stdout.write(f"\n{summary(self._results, seconds, len(self._cases))}\n")
+        presets = self._plan.presets
+        results = sorted(self._results, key=lambda one: presets.index(one.preset))
+        lines = [summary(results, seconds, self._total), *preset_lines(results)]
+        for one in ("", *lines, *comparison_lines(results, self._last)):
+            sys.stdout.write(f"{clean(one)}\n")
         for name, text in (
-            (self._options.junit, junit(self._results, seconds)),
-            (self._options.markdown, markdown(self._results, seconds)),
+            (self._options.junit, junit(results, seconds)),
+            (self._options.markdown, markdown(results, self._last, seconds)),
+            (self._options.json, as_json(results, seconds)),
         ):
             if name:
                 _written(name, text, "w")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.secrets import AUDIENCE
-from kefu.evaluation.questions import Case, CaseQuestion
+from kefu.evaluation.questions import Case, CaseQuestion, Expected
 from kefu.settings import Settings
 from kefu.settings.tool_references import unknown_tool
 from kefu.settings.tools import names_of
@@ -48,13 +48,19 @@ def _problem_with_tools(case: Case, settings: Settings) -> str:
 
 
 def _names(question: CaseQuestion) -> Iterator[tuple[str, str]]:
-    expected, approve = question.expected, question.approve
+    approve = question.approve
     yield from (("results", name) for name in question.results)
+    yield from _expected_names(question.expected)
+    if approve and not isinstance(approve, bool):
+        yield from (("approve", name) for name in approve)
+
+
+def _expected_names(expected: Expected) -> Iterator[tuple[str, str]]:
     if expected.called and not isinstance(expected.called, bool):
         yield from (("called", one.name) for one in expected.called)
     yield from (("not_called", name) for name in expected.not_called)
-    if approve and not isinstance(approve, bool):
-        yield from (("approve", name) for name in approve)
+    for form in expected.any:
+        yield from _expected_names(form)
 
 
 def visitor_in(case: Case, visitor: ServerVisitor, settings: Settings) -> ServerVisitor:

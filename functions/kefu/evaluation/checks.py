@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from kefu.evaluation.fields import SiteCheck
 from kefu.evaluation.groundedness import groundedness
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
-from kefu.evaluation.steps import ToolUse
+from kefu.evaluation.steps import ToolUse, tool_failures
+from kefu.tools.schema import problems
 
 _REFUSALS = re.compile(
     r"\b(can(no|')?t|can not|unable to|not able to|won't) (help|assist|answer|provide|discuss|do)\b"
@@ -22,6 +25,14 @@ _REFUSALS = re.compile(
     re.IGNORECASE,
 )
 """Usual words of a refusal, for services without learnt pages, which report none."""
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL | re.IGNORECASE)
+
+Judge = Callable[[str, str, str], Awaitable[str]]
+"""Takes a rubric, a question and its answer. Returns why the answer fails; empty for a good answer.
+
+Raises a KefuError if the model gives no verdict.
+"""
 
 
 class CitedPage(NamedTuple):
@@ -48,8 +59,39 @@ class ServiceAnswer(NamedTuple):
     tools: ToolUse = ToolUse()
 
 
-def failures(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
-    """A line for each expectation that does not hold. `judge` and tools are not checked here."""
+async def failures(answer: ServiceAnswer, expected: Expected, judge: Judge | None) -> list[str]:
+    """A line for each expectation that does not hold.
+
+    The judge is asked only if all others hold. Raises its error.
+    """
+    found = [*_about_text(answer, expected), *_about_whole(answer, expected)]
+    found += [*_about_pages(answer, expected), *tool_failures(answer.tools, expected)]
+    if expected.any and (missed := await _missed(answer, expected.any, judge)):
+        found.append(f"any: none of them holds: {' / '.join(missed)}")
+    if judge and expected.judge and not found:
+        reason = await judge(expected.judge, answer.question, answer.text)
+        found += [f"judge: {reason}"] if reason else []
+    return found
+
+
+async def _missed(
+    answer: ServiceAnswer, forms: Sequence[Expected], judge: Judge | None
+) -> list[str]:
+    """The first failure of each form; none if one form holds."""
+    missed = list[str]()
+    for form in forms:
+        found = await failures(answer, form, judge)
+        if not found:
+            return []
+        missed.append(found[0])
+    return missed
+
+
+def needs_judge(expected: Expected) -> bool:
+    return bool(expected.judge) or any(map(needs_judge, expected.any))
+
+
+def _about_text(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
     text = _folded(answer.text)
     for part in expected.contains:
         if _folded(part) not in text:
@@ -60,11 +102,39 @@ def failures(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
     for pattern in expected.regex:
         if not re.search(pattern, answer.text):
             yield f"regex: {pattern} does not match"
+
+
+def _about_whole(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
+    if expected.equals and _folded(expected.equals) != _folded(answer.text):
+        yield f'equals: it is not "{expected.equals}"'
     if expected.language and (found := language_of(answer.text)) != expected.language:
         yield f"language: {found or 'not recognized'}, not {expected.language}"
     if expected.max_seconds is not None and answer.seconds > expected.max_seconds:
         yield f"max_seconds: took {answer.seconds:.1f} s, more than {expected.max_seconds:g} s"
-    yield from _about_pages(answer, expected)
+    if expected.json_schema is not None:
+        yield from _about_json(answer.text, expected.json_schema)
+    if expected.python and (reason := _reason(expected.python, answer)):
+        yield f"python: {expected.python.place}: {reason}"
+
+
+def _about_json(text: str, schema: object) -> Iterator[str]:
+    """`text`: JSON, also between the marks of a code block."""
+    fenced = _FENCED.search(text)
+    try:
+        value = json.loads(fenced[1] if fenced else text)
+    except ValueError:
+        yield "json_schema: the answer is not JSON"
+        return
+    yield from (f"json_schema: {one}" for one in problems(schema, value))
+
+
+def _reason(site: SiteCheck, answer: ServiceAnswer) -> str:
+    """Why an answer fails by a function of the site; "" if it passes."""
+    try:
+        found = site.check(answer.text, answer.question)
+    except Exception as error:  # noqa: BLE001 - the site's function may raise any
+        return f"it raised {type(error).__name__}: {error}"
+    return "" if found is None or found is True else str(found or "it fails")
 
 
 def _about_pages(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:

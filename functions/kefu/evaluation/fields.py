@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from inspect import iscoroutinefunction
+from typing import Any, NamedTuple
 
+from kefu.bootstrap.site_functions import loaded_function
 from kefu.evaluation.language import LANGUAGES
-from kefu.evaluation.source import WrongFile, at_line_of
+from kefu.evaluation.source import Unquoted, WrongFile, at_line_of
+from kefu.tools.python import BadFunction
+from kefu.tools.schema import unknown
 
+_JSON_VALUE = re.compile(r"true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _YES, _NO = (True, "true", "yes"), (False, "false", "no")
+
+
+class SiteCheck(NamedTuple):
+    """A function of the site that checks answers."""
+
+    place: str
+    """`module:function`."""
+    check: Callable[..., object]
+    """Takes an answer and its question. Returns True or None for a good answer, or the reason."""
 
 
 def known_keys(content: object, names: Sequence[str], place: str) -> Mapping[str, Any]:
@@ -34,6 +49,17 @@ def mapping(content: object, place: str) -> Mapping[str, Any]:
 def text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise WrongFile(f"{place}: must be a text")
+    return value
+
+
+def json_value(value: object) -> object:
+    """A value of the file as JSON: in YAML, only quotes tell the text "5" from the number."""
+    if isinstance(value, Mapping):
+        return {name: json_value(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [json_value(one) for one in value]
+    if isinstance(value, Unquoted) and _JSON_VALUE.fullmatch(value):
+        return json.loads(value)
     return value
 
 
@@ -101,3 +127,25 @@ def share(value: object, place: str) -> float:
     if not 0 <= found <= 1:
         raise WrongFile(f"{place}: must be true, false or a share, such as 0.8")
     return found
+
+
+def schema(value: object, place: str) -> object:
+    """A JSON Schema whose keywords can all be checked."""
+    found = json_value(value)
+    if isinstance(found, str):
+        raise WrongFile(f"{place}: must be a schema such as `type: object`")
+    if names := unknown(found):
+        raise WrongFile(f"{place}: {names[0]} cannot be checked")
+    return found
+
+
+def site_check(value: object, place: str) -> SiteCheck:
+    """A function of the site, which is loaded now."""
+    name = text(value, place)
+    try:
+        check = loaded_function(name)
+        if iscoroutinefunction(check):
+            raise BadFunction("must not be async")
+        return SiteCheck(name, check)
+    except BadFunction as error:
+        raise WrongFile(f"{place}: {name} {error}") from error

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kefu.evaluation.fields import (
+    SiteCheck,
     known_keys,
     language,
     patterns,
+    schema,
     seconds,
     share,
+    site_check,
     switch,
     text,
     texts,
@@ -37,6 +41,8 @@ class Expected(NamedTuple):
     """The expectations of one answer. A field that is empty or None expects nothing."""
 
     contains: Sequence[str] = ()
+    equals: str = ""
+    """The whole answer, but for case and white space."""
     not_: Sequence[str] = ()
     regex: Sequence[str] = ()
     language: str = ""
@@ -46,6 +52,9 @@ class Expected(NamedTuple):
     refuses: bool | None = None
     grounded: float | None = None
     """The share of sentences whose facts are in the cited passages; 0: it cites none."""
+    json_schema: object = None
+    """Of an answer that is JSON."""
+    python: SiteCheck | None = None
     judge: str = ""
     """A rubric for a model."""
     called: Sequence[CalledTool] | bool | None = None
@@ -54,6 +63,8 @@ class Expected(NamedTuple):
     """Tools that are not called."""
     card: Sequence[str] | bool | None = None
     """Parts of the texts of cards; True: any card, False: none."""
+    any: Sequence[Expected] = ()
+    """Of these, one holds wholly."""
 
 
 class CaseQuestion(NamedTuple):
@@ -78,6 +89,8 @@ class Case(NamedTuple):
 
     name: str
     questions: Sequence[CaseQuestion]
+    pass_rate: float = 1.0
+    """The share of its runs that must pass."""
     user: Mapping[str, str] = MappingProxyType({})
     """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
 
@@ -94,22 +107,40 @@ def read(path: Path) -> list[Case]:
     return cases
 
 
+def named_apart(cases: Iterable[Case]) -> list[Case]:
+    """The cases, of which no two have the same name: the second one gets a ` (2)`."""
+    times = Counter[str]()
+    found = list[Case]()
+    for case in cases:
+        times[case.name] += 1
+        number = f" ({times[case.name]})" if times[case.name] > 1 else ""
+        found.append(case._replace(name=case.name + number))
+    return found
+
+
 def _cases(content: object) -> Iterator[Case]:
-    """A list of cases, or a mapping of `cases` and the expectations of `every` answer."""
+    """A list of cases, or a mapping of `cases` and what holds for all of them."""
     common: Mapping[str, Any] = {}
+    pass_rate = 1.0
     if isinstance(content, Mapping):
-        given = known_keys(content, ("every", "cases"), "the file")
+        given = known_keys(content, ("every", "pass", "cases"), "the file")
         content = given.get("cases")
         common = _expected(given.get("every", {}), "every")
+        pass_rate = _pass_rate(given, "the file", pass_rate)
     if not isinstance(content, list):
         raise WrongFile("a list of cases is missing: - ask: …")
     for number, case in enumerate(content, 1):
-        yield _case(case, number, common)
+        yield _case(case, number, common, pass_rate)
 
 
-def _case(content: object, number: int, common: Mapping[str, Any]) -> Case:
+def _pass_rate(given: Mapping[str, Any], place: str, default: float) -> float:
+    with at_line_of(given, "pass"):
+        return share(given["pass"], f"{place}: pass") if "pass" in given else default
+
+
+def _case(content: object, number: int, common: Mapping[str, Any], pass_rate: float) -> Case:
     place = f"case {number}"
-    given = known_keys(content, ("name", "user", "turns", *_TURN_KEYS), place)
+    given = known_keys(content, ("name", "user", "pass", "turns", *_TURN_KEYS), place)
     name = text(given["name"], f"{place}: name") if "name" in given else ""
     if name:
         place += f" ({name})"
@@ -122,7 +153,8 @@ def _case(content: object, number: int, common: Mapping[str, Any]) -> Case:
         questions = [_question(given, f"{place}, turn 1", common, {})]
     with at_line_of(given, "user"):
         user = user_claims(given["user"], f"{place}: user") if "user" in given else {}
-    return Case(name or _short(questions[0].ask), questions, user)
+    name = name or _short(questions[0].ask)
+    return Case(name, questions, _pass_rate(given, place, pass_rate), user)
 
 
 def _turns(
@@ -170,8 +202,16 @@ def _expected(content: object, place: str) -> Mapping[str, Any]:
     return found
 
 
+def _forms(value: object, place: str) -> Sequence[Expected]:
+    """The forms of `any`."""
+    if not isinstance(value, list) or not value:
+        raise WrongFile(f"{place}: must be a list such as `[{{contains: yes}}, {{refuses: true}}]`")
+    return [Expected(**_expected(one, f"{place}[{n}]")) for n, one in enumerate(value, 1)]
+
+
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "contains": texts,
+    "equals": text,
     "not": texts,
     "regex": patterns,
     "language": language,
@@ -179,8 +219,11 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "cites": texts_or_switch,
     "refuses": switch,
     "grounded": share,
+    "json_schema": schema,
+    "python": site_check,
     "judge": text,
     "called": called,
     "not_called": texts,
     "card": texts_or_switch,
+    "any": _forms,
 }

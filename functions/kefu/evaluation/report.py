@@ -1,9 +1,9 @@
-"""Writes the results as text, as JUnit XML and as Markdown."""
+"""Writes the results as text and as JUnit XML."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from kefu.evaluation.run import AnsweredQuestion, Result
@@ -11,35 +11,48 @@ from kefu.evaluation.steps import step_lines
 
 _SHOWN_CHARS = 160
 """Characters of an answer that the report of a failure has."""
-_MARKS = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "skipped": "SKIP"}
+MARKS = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "skipped": "SKIP"}
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _ILLEGAL_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow."""
 
 
 def line(result: Result, *, steps: bool = False) -> str:
-    """A line for the case, and a line for each of its failures.
+    """A line for the case, and a line for each failure of the first run that failed.
 
     `steps`: also the calls of tools of a case that passed.
     """
-    head = f"{_MARKS[result.status]:<5}  {result.seconds:6.1f} s  {result.case.name}"
-    below = [*_reasons(result), *(_steps(result) if steps and result.status == "passed" else ())]
+    runs = f", {passed_runs(result)}" if len(result.runs) > 1 else ""
+    head = f"{MARKS[result.status]:<5}  {result.seconds:6.1f} s  {title(result)}{runs}"
+    below = [*reasons(result), *(_steps(result) if steps and result.status == "passed" else ())]
     return "\n".join([head, *(f"         {one}" for one in below)])
+
+
+def title(result: Result) -> str:
+    """The case, with the preset."""
+    return f"{result.case.name} [{result.preset}]" if result.preset else result.case.name
+
+
+def passed_runs(result: Result) -> str:
+    """Such as `4 of 5`; the runs that passed."""
+    return f"{result.passed} of {len(result.runs)}"
 
 
 def _steps(result: Result) -> Iterator[str]:
     """The calls of tools, and the cards."""
     several = len(result.case.questions) > 1
-    for number, one in enumerate(result.asked, 1):
+    for number, one in enumerate(result.shown.asked, 1):
         for told in step_lines(one.answer.tools) if one.answer else ():
             yield f"turn {number}: {told}" if several else told
 
 
-def _reasons(result: Result) -> Iterator[str]:
+def reasons(result: Result) -> Iterator[str]:
+    """Why a case was skipped, or the failures of its first run that failed."""
     if result.skipped:
         yield result.skipped
+        return
     several = len(result.case.questions) > 1
-    for number, one in enumerate(result.asked, 1):
+    for number, one in enumerate(result.shown.asked, 1):
         turn = f"turn {number}: " if several else ""
         if one.error:
             yield f"{turn}{one.error}"
@@ -57,13 +70,26 @@ def _answer(one: AnsweredQuestion) -> str:
 
 
 def summary(results: Sequence[Result], seconds: float, total: int) -> str:
-    """The last line, such as `3 passed, 1 failed in 4.2 s`."""
-    count = {name: sum(one.status == name for one in results) for name in _MARKS}
+    """A line such as `3 passed, 1 failed in 4.2 s`."""
+    count = {name: sum(one.status == name for one in results) for name in MARKS}
     parts = [f"{count['passed']} passed", f"{count['failed']} failed"]
     parts += [f"{count['error']} without an answer"] if count["error"] else []
     parts += [f"{count['skipped']} skipped"] if count["skipped"] else []
     parts += [f"{total - len(results)} not run"] if len(results) < total else []
     return f"{', '.join(parts)} in {seconds:.1f} s"
+
+
+def preset_lines(results: Sequence[Result]) -> Iterator[str]:
+    """A line for each preset, if there are several, such as `sales: 3 of 4 passed`."""
+    presets = dict.fromkeys(one.preset for one in results)
+    for preset in presets if len(presets) > 1 else ():
+        yield f"{preset}: {passed_cases(one for one in results if one.preset == preset)} passed"
+
+
+def passed_cases(results: Iterable[Result]) -> str:
+    """Such as `3 of 4`; without skipped cases."""
+    run = [one.status for one in results if not one.skipped]
+    return f"{run.count('passed')} of {len(run)}"
 
 
 def junit(results: Sequence[Result], seconds: float) -> str:
@@ -83,15 +109,17 @@ def junit(results: Sequence[Result], seconds: float) -> str:
 
 
 def _testcase(result: Result) -> str:
-    head = f'<testcase classname="kefu" name={_attribute(result.case.name)}'
+    head = f'<testcase classname="kefu" name={_attribute(title(result))}'
     head += f' time="{result.seconds:.3f}"'
     if result.status == "passed":
         told = escape(_legal("\n".join(_steps(result))))
         return f"{head}><system-out>{told}</system-out></testcase>" if told else f"{head}/>"
     tag = _TAGS[result.status]
-    reasons = list(_reasons(result))
-    text = escape(_legal("\n".join(reasons)))
-    return f"{head}><{tag} message={_attribute(reasons[0])}>{text}</{tag}></testcase>"
+    lines = list(reasons(result))
+    if len(result.runs) > 1:
+        lines.insert(0, f"{passed_runs(result)} runs passed")
+    text = escape(_legal("\n".join(lines)))
+    return f"{head}><{tag} message={_attribute(lines[0])}>{text}</{tag}></testcase>"
 
 
 def _attribute(text: str) -> str:
@@ -100,21 +128,3 @@ def _attribute(text: str) -> str:
 
 def _legal(text: str) -> str:
     return _ILLEGAL_XML.sub("\ufffd", text)
-
-
-def markdown(results: Sequence[Result], seconds: float) -> str:
-    """A table, failures first; GitHub shows it in the summary of a job."""
-    rows = sorted(results, key=lambda one: one.status in ("passed", "skipped"))
-    lines = [f"**kefu test**: {summary(results, seconds, len(results))}", ""]
-    lines += ["| | Case | Time | Reason |", "|---|---|---|---|"]
-    for one in rows:
-        reasons = "<br>".join(_cell(reason) for reason in _reasons(one))
-        lines.append(
-            f"| {_MARKS[one.status]} | {_cell(one.case.name)} | {one.seconds:.1f} s | {reasons} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Text of a model in a table: no markup of it takes effect."""
-    return re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escape(" ".join(text.split())))

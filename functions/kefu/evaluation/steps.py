@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kefu.evaluation.questions import CaseQuestion
+from kefu.evaluation.questions import CaseQuestion, Expected
 from kefu.evaluation.tool_fields import CalledTool, is_same
 
 _SHOWN_CHARS = 160
@@ -77,19 +77,32 @@ def card_text(text: str) -> str:
     return " ".join(text.translate(_ISOLATES).split())
 
 
-def tool_failures(use: ToolUse, question: CaseQuestion) -> Iterator[str]:
-    """A line for each expectation about tools that does not hold."""
+def given_failures(use: ToolUse, question: CaseQuestion) -> Iterator[str]:
+    """A line for each call without a result, and for each click of the file without a card."""
     for name in dict.fromkeys(use.not_given):
         yield (
             f"{name}: was called, and the file gives no result for it, so nothing was sent: "
             "add one to `results`, or use --live-tools"
         )
-    yield from _about_calls(use.steps, question)
-    yield from _about_cards(use.cards, question)
+    given, cards = question.approve, use.cards
+    names = given if isinstance(given, Mapping) else ("",) if given is not None else ()
+    for name in names:
+        if not any(one.tool == name or not name for one in cards):
+            yield f"approve: it showed no card{f' of {name}' if name else ''}"
+    last = cards[-1] if cards else None
+    if last and last.answer is None and question.answer_to(last.tool) is not None:
+        answered = len(cards) - 1
+        yield f"approve: it showed card after card; the one after {answered} answers has none"
 
 
-def _about_calls(steps: Sequence[CallStep], question: CaseQuestion) -> Iterator[str]:
-    expected, seen = question.expected, ", ".join(dict.fromkeys(map(_shown, steps))) or "nothing"
+def tool_failures(use: ToolUse, expected: Expected) -> Iterator[str]:
+    """A line for each expectation about tools that does not hold."""
+    yield from _about_calls(use.steps, expected)
+    yield from _about_cards(use.cards, expected.card)
+
+
+def _about_calls(steps: Sequence[CallStep], expected: Expected) -> Iterator[str]:
+    seen = ", ".join(dict.fromkeys(map(_shown, steps))) or "nothing"
     if isinstance(expected.called, bool):
         if expected.called != bool(steps):
             yield f"called: it called {seen}"
@@ -117,8 +130,10 @@ def _shown(call: CallStep | CalledTool) -> str:
     return f"{name} {_compact(call.arguments)}" if call.arguments else name
 
 
-def _about_cards(cards: Sequence[ShownCard], question: CaseQuestion) -> Iterator[str]:
-    expected, seen = question.expected.card, "; ".join(one.text for one in cards) or "no card"
+def _about_cards(
+    cards: Sequence[ShownCard], expected: Sequence[str] | bool | None
+) -> Iterator[str]:
+    seen = "; ".join(one.text for one in cards) or "no card"
     if isinstance(expected, bool):
         if expected != bool(cards):
             yield f"card: it showed {seen}"
@@ -126,15 +141,6 @@ def _about_cards(cards: Sequence[ShownCard], question: CaseQuestion) -> Iterator
         for part in expected or ():
             if not any(card_text(part).casefold() in one.text.casefold() for one in cards):
                 yield f'card: "{part}" is not on a card; it showed {seen}'
-    given = question.approve
-    names = given if isinstance(given, Mapping) else ("",) if given is not None else ()
-    for name in names:
-        if not any(one.tool == name or not name for one in cards):
-            yield f"approve: it showed no card{f' of {name}' if name else ''}"
-    last = cards[-1] if cards else None
-    if last and last.answer is None and question.answer_to(last.tool) is not None:
-        answered = len(cards) - 1
-        yield f"approve: it showed card after card; the one after {answered} answers has none"
 
 
 def _compact(value: object) -> str:

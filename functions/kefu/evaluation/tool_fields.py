@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kefu.evaluation.fields import is_switch, mapping, switch, text, texts
-from kefu.evaluation.source import Unquoted, WrongFile, at_line_of
+from kefu.evaluation.fields import is_switch, json_value, mapping, switch, text, texts
+from kefu.evaluation.source import WrongFile, at_line_of
 from kefu.tools.tool import Outcome
 
 Results = Mapping[str, Outcome]
@@ -23,8 +22,6 @@ RESULT_KEYS: Mapping[str, Literal["done", "failed", "unsure"]] = {
     "unsure": "unsure",
 }
 """The keys that give results, and the states of the calls."""
-
-_JSON_VALUE = re.compile(r"true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class CalledTool(NamedTuple):
@@ -82,18 +79,7 @@ def _result(value: object, place: str, key: str) -> str:
     """A result as the model reads it: a text, or JSON; errors are texts."""
     if isinstance(value, str) or key != "results":
         return texts(value, place)[0]
-    return json.dumps(_json(value), ensure_ascii=False, separators=(",", ":"))
-
-
-def _json(value: object) -> object:
-    """A value of the file as JSON: in YAML, only quotes tell the text "5" from the number."""
-    if isinstance(value, Mapping):
-        return {name: _json(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_json(one) for one in value]
-    if isinstance(value, Unquoted) and _JSON_VALUE.fullmatch(value):
-        return json.loads(value)
-    return value
+    return json.dumps(json_value(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def approve(value: object, place: str) -> Approve:

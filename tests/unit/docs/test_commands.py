@@ -34,6 +34,9 @@ SETTINGS = """
 [presets.sales]
 temperature = 0.2
 
+[presets.a]
+[presets.b]
+
 [server]
 store = "sqlite:///kefu.sqlite3"
 """

@@ -6,6 +6,7 @@ import pytest
 
 from kefu.errors import UpstreamUnavailable
 from kefu.evaluation.checks import CitedPage, ServiceAnswer, failures
+from kefu.evaluation.fields import SiteCheck
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
@@ -13,9 +14,16 @@ from kefu.evaluation.questions import Expected
 PAGE = CitedPage(
     "Delivery", "https://shop.example/help/delivery", 1, "Parcels to Norway take 9 days."
 )
-GOOD = ServiceAnswer("We ship to Norway in 9 days [1].", 1.0, [PAGE])
+GOOD = ServiceAnswer("We ship to Norway in 9 days [1].", 1.0, [PAGE], question="Norway?")
 NONE = ServiceAnswer("The pages of this site do not answer that.", 1.0, [], answered=False)
+CODE = ServiceAnswer('Here:\n```json\n{"days": 9}\n```', 1.0)
 PLAIN = ServiceAnswer("I can\u2019t help with that.", 1.0)
+
+SCHEMA = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
+
+
+def short(text: str, question: str) -> str | bool:
+    return f"too long for {question}" if text.startswith("We") else True
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,37 @@ PLAIN = ServiceAnswer("I can\u2019t help with that.", 1.0)
         (Expected(cites=True), GOOD, PLAIN, "it cites no page"),
         (Expected(cites=False), NONE, GOOD, "it cites https://shop.example"),
         (Expected(refuses=True), NONE, GOOD, "it answered"),
+        (
+            Expected(equals="the pages of this\nsite do not answer that."),
+            NONE,
+            GOOD,
+            "equals: it is",
+        ),
+        (Expected(json_schema=SCHEMA), CODE, GOOD, "json_schema: the answer is not JSON"),
+        (
+            Expected(json_schema=SCHEMA),
+            ServiceAnswer('{"days": 9}', 1.0),
+            ServiceAnswer('{"days": "9"}', 1.0),
+            "json_schema: days must be of type integer, but is string.",
+        ),
+        (
+            Expected(python=SiteCheck("checks:short", short)),
+            CODE,
+            GOOD,
+            "python: checks:short: too long for Norway?",
+        ),
+        (
+            Expected(python=SiteCheck("checks:rate", lambda text, _: 9 // ("[" not in text) > 0)),
+            PLAIN,
+            GOOD,
+            "python: checks:rate: it raised ZeroDivisionError",
+        ),
+        (
+            Expected(any=[Expected(contains=["9 days"], cites=True), Expected(refuses=True)]),
+            GOOD,
+            CODE,
+            'holds: contains: "9 days" is not in the answer / refuses: it answered',
+        ),
         (Expected(refuses=True), PLAIN, GOOD, "it answered"),
         (Expected(refuses=False), GOOD, PLAIN, "it refused"),
         (Expected(grounded=True), GOOD, NONE, "it cites no page"),
@@ -56,16 +95,13 @@ PLAIN = ServiceAnswer("I can\u2019t help with that.", 1.0)
         ),
     ],
 )
-def test_an_expectation_passes_the_right_answer_alone(
+async def test_an_expectation_passes_the_right_answer_alone(
     expected: Expected, right: ServiceAnswer, wrong: ServiceAnswer, says: str
 ) -> None:
-    assert list(failures(right, expected)) == []
-    [failure] = (
-        failures(wrong, expected)
-        if says != '"NORWAY" is not in the answer'
-        else [next(failures(wrong, expected))]
-    )
+    assert await failures(right, expected, None) == []
+    [failure, *more] = await failures(wrong, expected, None)
     assert says in failure
+    assert bool(more) == (says == '"NORWAY" is not in the answer')
 
 
 TEXTS = {
@@ -125,3 +161,20 @@ async def test_a_judge_without_a_verdict_is_an_error() -> None:
 
     with pytest.raises(UpstreamUnavailable):
         await ModelJudge(complete)("r", "q", "a")
+
+
+async def test_a_judge_is_asked_last_and_only_if_the_rules_hold() -> None:
+    asked = list[str]()
+
+    async def judge(rubric: str, _question: str, _answer: str) -> str:
+        asked.append(rubric)
+        return "" if rubric == "good" else "bad"
+
+    assert await failures(GOOD, Expected(contains=["Mars"], judge="good"), judge) != []
+    either = Expected(any=[Expected(contains=["9 days"]), Expected(judge="good")])
+    assert await failures(GOOD, either, judge) == []
+    assert asked == []
+    either = Expected(any=[Expected(contains=["Mars"]), Expected(judge="good")])
+    assert await failures(GOOD, either, judge) == []
+    assert await failures(GOOD, Expected(judge="wrong"), judge) == ["judge: bad"]
+    assert asked == ["good", "wrong"]

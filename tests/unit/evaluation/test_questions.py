@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kefu.cli.init import EXAMPLE_QUESTIONS
-from kefu.evaluation.questions import read
+from kefu.evaluation.questions import named_apart, read
 from kefu.evaluation.source import WrongFile
 
 
@@ -29,6 +29,24 @@ def test_a_case_replaces_what_holds_for_every_answer(tmp_path: Path) -> None:
     [case] = read(written(tmp_path, text))
     expected = case.questions[0].expected
     assert (expected.language, expected.max_seconds) == ("de", 5.0)
+
+
+def test_a_case_replaces_the_share_that_must_pass(tmp_path: Path) -> None:
+    text = "pass: 0.8\ncases: [{ask: A}, {ask: B, pass: 0.5}]"
+    assert [one.pass_rate for one in read(written(tmp_path, text))] == [0.8, 0.5]
+    assert read(written(tmp_path, "- ask: A"))[0].pass_rate == 1.0
+
+
+def test_cases_with_one_name_are_told_apart(tmp_path: Path) -> None:
+    cases = read(written(tmp_path, "- ask: A\n- ask: B\n- ask: A\n"))
+    assert [one.name for one in named_apart(cases)] == ["A", "B", "A (2)"]
+
+
+def test_a_schema_has_the_types_that_it_is_written_with(tmp_path: Path) -> None:
+    text = "- {ask: A, expect: {json_schema: {properties: {a: {maximum: 5, const: '5'}}}}}"
+    [case] = read(written(tmp_path, text))
+    schema = {"properties": {"a": {"maximum": 5, "const": "5"}}}
+    assert case.questions[0].expected.json_schema == schema
 
 
 def test_json_lines_are_cases(tmp_path: Path) -> None:
@@ -62,6 +80,14 @@ WRONG = {
     "- {ask: a, expect: {contains: {a: b}}}": "must be a text",
     "- {ask: a, expect: {contains: ''}}": "is empty",
     "- {ask: a, expect: x}": "must be a mapping",
+    "- {ask: a, expect: {any: []}}": "expect.any: must be a list such as",
+    "- {ask: a, expect: {any: [{contains: b}, {conains: b}]}}": "any[2]: conains is not known",
+    "- {ask: a, expect: {json_schema: x}}": "must be a schema such as `type: object`",
+    "- {ask: a, expect: {json_schema: {type: objct}}}": "json_schema: type cannot be checked",
+    "- {ask: a, expect: {python: x}}": "x must be module:function",
+    "- {ask: a, expect: {python: 'asyncio:sleep'}}": "asyncio:sleep must not be async",
+    "- {ask: a, pass: 80}": "case 1: pass: must be true, false or a share, such as 0.8",
+    "{pass: 1.5, cases: [{ask: a}]}": "the file: pass: must be true, false or a share",
     "every: {langage: de}\ncases: [{ask: a}]": "every: langage is not known",
     "- !!python/object/apply:os.system [x]": "must be a mapping",
 }

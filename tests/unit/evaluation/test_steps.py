@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kefu.evaluation.questions import CaseQuestion, Expected
-from kefu.evaluation.steps import CallStep, ShownCard, ToolUse, step_lines, tool_failures
+from kefu.evaluation.steps import (
+    CallStep,
+    ShownCard,
+    ToolUse,
+    given_failures,
+    step_lines,
+    tool_failures,
+)
 from kefu.evaluation.tool_fields import CalledTool
 
 LOOKED = CallStep("s0c0", "order_status", "output-available", {"order_id": "5"}, '{"items": 2}')
@@ -68,30 +75,29 @@ HELLO = CaseQuestion("Hello", Expected())
     ],
 )
 def test_an_expectation(expected: Expected, right: ToolUse, wrong: ToolUse, says: str) -> None:
-    question = CaseQuestion("?", expected)
-    assert list(tool_failures(right, question)) == []
-    assert list(tool_failures(wrong, question)) == [says]
+    assert list(tool_failures(right, expected)) == []
+    assert list(tool_failures(wrong, expected)) == [says]
 
 
 def test_an_answer_to_a_card_that_was_not_shown_is_a_failure() -> None:
     for approve in (True, False):
         question = HELLO._replace(approve=approve)
-        assert list(tool_failures(NONE, question)) == ["approve: it showed no card"]
+        assert list(given_failures(NONE, question)) == ["approve: it showed no card"]
     other = HELLO._replace(approve={"book": True})
-    assert list(tool_failures(USE, other)) == ["approve: it showed no card of book"]
-    assert list(tool_failures(USE, HELLO._replace(approve={"cancel_order": True}))) == []
+    assert list(given_failures(USE, other)) == ["approve: it showed no card of book"]
+    assert list(given_failures(USE, HELLO._replace(approve={"cancel_order": True}))) == []
 
 
 def test_cards_without_end_are_a_failure() -> None:
     many = ToolUse([], [CARD, CARD, CARD._replace(answer=None)])
-    (failure,) = tool_failures(many, HELLO._replace(approve=True))
+    (failure,) = given_failures(many, HELLO._replace(approve=True))
     assert failure == "approve: it showed card after card; the one after 2 answers has none"
-    assert list(tool_failures(ToolUse([], [CARD._replace(answer=None)]), HELLO)) == []
+    assert list(given_failures(ToolUse([], [CARD._replace(answer=None)]), HELLO)) == []
 
 
 def test_a_call_without_a_result_is_a_failure_once() -> None:
     use = ToolUse([LOOKED, LOOKED], not_given=["order_status", "order_status"])
-    (failure,) = tool_failures(use, HELLO)
+    (failure,) = given_failures(use, HELLO)
     assert failure.startswith("order_status: was called, and the file gives no result for it")
 
 

@@ -1,0 +1,68 @@
+"""Writes the results as Markdown, for a pull request or the summary of a job on GitHub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from xml.sax.saxutils import escape
+
+from kefu.evaluation.comparison import LastRun, comparison_lines, was
+from kefu.evaluation.report import MARKS, passed_cases, passed_runs, reasons, summary
+from kefu.evaluation.run import Result
+
+_ORDER = ("failed", "error", "passed", "skipped")
+"""The order of the rows, by the worst result of a case."""
+
+
+def markdown(results: Sequence[Result], last: LastRun, seconds: float) -> str:
+    """A table of the cases, failures first, with a column for each preset."""
+    presets = list(dict.fromkeys(one.preset for one in results))
+    heads = [_head(preset, results) for preset in presets]
+    lines = [f"**kefu test**: {summary(results, seconds, len(results))}", ""]
+    lines += [f"{_cell(line)}\n" for line in comparison_lines(results, last)]
+    lines += [_row(["", "Case", *heads, "Reason"]), _row(["---"] * (len(presets) + 3))]
+    lines += [_row(one) for one in _rows(results, presets, last)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(preset: str, results: Sequence[Result]) -> str:
+    passed = passed_cases(one for one in results if one.preset == preset)
+    return f"{_cell(preset)}: {passed} passed" if preset else "Runs passed"
+
+
+def _rows(results: Sequence[Result], presets: Sequence[str], last: LastRun) -> Iterator[list[str]]:
+    cases = dict[str, dict[str, Result]]()
+    for one in results:
+        cases.setdefault(one.case.name, {})[one.preset] = one
+    for name, found in sorted(
+        cases.items(), key=lambda case: _ORDER.index(_worst(case[1].values()))
+    ):
+        cells = [_runs(found[one], last) if one in found else "" for one in presets]
+        told = [
+            _cell(f"{one.preset}: {line}" if one.preset else line)
+            for one in found.values()
+            for line in reasons(one)
+        ]
+        yield [MARKS[_worst(found.values())], _cell(name), *cells, "<br>".join(told)]
+
+
+def _worst(results: Iterable[Result]) -> str:
+    return min((one.status for one in results), key=_ORDER.index)
+
+
+def _runs(result: Result, last: LastRun) -> str:
+    """Such as `3 of 5, was 5 of 5, 1.2 s`."""
+    if result.skipped:
+        return ""
+    before = was(result, last)
+    change = f", was {before}" if before else ""
+    return f"{passed_runs(result)}{change}, {result.seconds:.1f} s"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """Text of a model in a table: no markup of it takes effect."""
+    return re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escape(" ".join(text.split())))
