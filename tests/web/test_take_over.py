@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
+from tests.web.test_admin import kefu
 from tests.web.test_contact import EMAIL, TOKEN, as_operator, in_panel, send, settings
 
 NAME = "Ingrid"
@@ -20,9 +21,10 @@ LINE = "Yes, we ship to Svalbard: 7 to 10 days."
 class Operator:
     """An operator of the panel who may take chats over."""
 
-    def __init__(self, running: Stage, name: str = NAME) -> None:
+    def __init__(self, running: Stage, name: str = NAME, token: str = TOKEN) -> None:
         self.running = running
         self.name = name
+        self.token = token
 
     def ask(
         self, visitor: Visitor, rest: str, body: dict[str, Any] | None = None, method: str = ""
@@ -31,7 +33,7 @@ class Operator:
             method or ("POST" if body else "GET"),
             f"{self.running.url}/admin/api/sessions/{visitor.session_id}{rest}",
             json=body,
-            headers={"Authorization": f"Bearer {TOKEN}"},
+            headers={"Authorization": f"Bearer {self.token}"},
             timeout=30,
         )
 
@@ -193,6 +195,48 @@ async def test_m6_another_operator_neither_writes_nor_hands_back_until_they_take
     [line] = (await polled(visitor))["messages"]
     assert (line["content"], line["operator"]) == (LINE, "Bob")
     assert bob.turn(visitor, "bot").status_code == 200
+
+
+def signed_in(running: Stage, name: str) -> str:
+    """A pass, by the link that `kefu admin-link` prints."""
+    command = ["admin-link", "--url", running.url, "--name", name]
+    ticket = kefu(running.service.environment, *command).stdout.strip().partition("#ticket=")[2]
+    entered = as_operator(running, "enter", "POST", token=ticket)
+    found: str = entered.raise_for_status().json()["pass"]
+    return found
+
+
+async def test_h24_the_name_of_an_operator_is_that_of_their_link(staged: Staged) -> None:
+    """Whatever name is sent. The log says who has read and written."""
+    running = staged(1, **settings())
+    visitor = Visitor(running)
+    ingrid = Operator(running, "", signed_in(running, "Ingrid 客"))
+    bob = Operator(running, "Ingrid 客", signed_in(running, "Bob"))
+    about = as_operator(running, "about", "GET", token=ingrid.token).json()
+    assert (about["operator"], about["site"]) == ("Ingrid 客", "")
+    await visitor.say("hello")
+    assert ingrid.turn(visitor, "person").json()["operator"] == "Ingrid 客"
+    assert bob.say(visitor, "x").json()["error"]["message"] == "Ingrid 客 has this chat."
+    assert bob.turn(visitor, "person", taken_from="Ingrid 客").json()["operator"] == "Bob"
+    assert bob.say(visitor, LINE).status_code == 200
+    [line] = (await polled(visitor))["messages"]
+    assert (line["content"], line["operator"]) == (LINE, "Bob")
+    ingrid.ask(visitor, "")
+    who = [(one["action"], one["operator"]) for one in running.service.logs() if "action" in one]
+    assert who == [
+        ("state person", "Ingrid 客"),
+        ("state person", "Bob"),
+        ("reply", "Bob"),
+        ("read", "Ingrid 客"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "a\nb"])
+def test_h24_a_name_that_no_visitor_should_see_makes_no_link(staged: Staged, name: str) -> None:
+    running = staged(1, **settings())
+    ran = kefu(running.service.environment, "admin-link", "--name", name)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "--name has at most 64 characters" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ the used tickets are stored. A command signs a short pass for each request, so t
 which may be a wrong server, never gets the token. `kefu chat` and `kefu test` sign a *check*, which
 is good for the bot check alone.
 
-A ticket or pass that is limited to one of several sites has the site's name in its nonce.
+A ticket or pass may be for one operator, or for one of several sites. Its nonce has their names.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kefu.auth.signing import is_signed, key_for, sign
 
@@ -27,14 +27,23 @@ COMMAND_LIFE = 300.0
 Kind = Literal["pass", "check"]
 
 
-def limited(nonce: str, site: str) -> str:
-    """The nonce of a ticket or pass that is limited to a site; "": to none."""
-    return f"{nonce}@{site.encode().hex()}" if site else nonce  # any name, for links and headers
+class Holder(NamedTuple):
+    """Who may use a ticket or a pass, and for what."""
+
+    site: str = ""
+    """The site to which it is limited; "" for the whole service."""
+    operator: str = ""
+    """The name of the operator; "" if it is not known."""
 
 
-def site_in(nonce: str) -> str:
-    """The site to which the ticket or pass of a nonce is limited; "" for the whole service."""
-    return bytes.fromhex(nonce.partition("@")[2]).decode()
+def nonce_for(nonce: str, holder: Holder) -> str:
+    """The nonce of a ticket or pass for a holder."""
+    # Any name can be in a link and in a header so.
+    return "@".join((nonce, *(one.encode().hex() for one in holder))).rstrip("@")
+
+
+def holder_in(nonce: str) -> Holder:
+    return Holder(*(bytes.fromhex(one).decode() for one in nonce.split("@")[1:]))
 
 
 class AdminTokens:
@@ -83,9 +92,9 @@ class AdminTokens:
         """Whether `bearer` is the operator's token or a valid pass."""
         return self.is_token(bearer) or self._checked("pass", bearer, now) is not None
 
-    def site_of(self, bearer: str, now: float) -> str:
-        """The site to which a pass that `admits` accepts is limited; "" for the whole service."""
-        return site_in(self._checked("pass", bearer, now) or "")
+    def holder_of(self, bearer: str, now: float) -> Holder:
+        """The holder of a pass that `admits` accepts."""
+        return holder_in(self._checked("pass", bearer, now) or "")
 
     def admits_check(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is a token or pass that `admits` accepts, or a valid check."""

@@ -7,7 +7,7 @@ import secrets
 import sys
 import time
 
-from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens, limited
+from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens, Holder, nonce_for
 from kefu.terminal.flags import WrongUse, read_settings
 
 UNSIGNED_MESSAGE = (
@@ -16,15 +16,22 @@ UNSIGNED_MESSAGE = (
 )
 
 
-def link(token: str, address: str, *, life: float = TICKET_LIFE, site: str = "") -> str:
+MAX_NAME = 64
+"""Characters of an operator's name."""
+
+
+def link(
+    token: str, address: str, *, life: float = TICKET_LIFE, site: str = "", name: str = ""
+) -> str:
     """The link, with a ticket that is valid for `life` seconds.
 
-    `site`: the only one of several sites that it opens; "" for the whole service.
+    `site`: the only one of several sites that it opens; "" for the whole service. `name`: the
+    operator's; "" if they type one.
 
     The ticket is in the URL's fragment: browsers do not send fragments to servers, so no access log
     contains it.
     """
-    nonce = limited(secrets.token_hex(8), site)
+    nonce = nonce_for(secrets.token_hex(8), Holder(site, name))
     ticket = AdminTokens(token).ticket(nonce, time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
 
@@ -35,8 +42,11 @@ def run(options: argparse.Namespace) -> int:
     token, site = settings.panel_token, options.site
     if site and site not in settings.site_origins.values():
         raise WrongUse(f"[presets.{site}] is no site: it has no origins.")
+    name = options.name.strip()
+    if not name.isprintable() or len(name) > MAX_NAME:
+        raise WrongUse(f"--name has at most {MAX_NAME} characters, on one line.")
     if not token:
         sys.stderr.write(UNSIGNED_MESSAGE.format(token=secrets.token_urlsafe(24)))
         return 2
-    sys.stdout.write(f"{link(token, options.url, site=site)}\n")
+    sys.stdout.write(f"{link(token, options.url, site=site, name=name)}\n")
     return 0

@@ -42,6 +42,12 @@ def add_service(commands: Commands) -> None:
         "--url", default="http://127.0.0.1:8000", help="address of the service (%(default)s)"
     )
     link.add_argument(
+        "--name",
+        default="",
+        help="the name of the operator, which visitors see; each operator needs a link of their "
+        "own (default: the operator types one)",
+    )
+    link.add_argument(
         "--site",
         metavar="NAME",
         default="",

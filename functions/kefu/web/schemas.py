@@ -281,9 +281,7 @@ class ContactBody(ProvenBody):
 # No control characters, and no white space at either end.
 OperatorName = Annotated[
     str,
-    StringConstraints(
-        strip_whitespace=True, min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$"
-    ),
+    StringConstraints(strip_whitespace=True, max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
 ]
 
 
@@ -291,7 +289,8 @@ class StateBody(StrictBody):
     """An operator's change of the state of a chat."""
 
     state: Literal["bot", "person", "closed"]
-    operator: OperatorName
+    operator: OperatorName = ""
+    """For a sign-in without a name."""
     taken_from: Annotated[str, StringConstraints(max_length=64)] = ""
     """The operator who has the chat, from whom another operator takes the chat over."""
 
@@ -306,7 +305,8 @@ class LineBody(StrictBody):
     """A message of an operator to a visitor."""
 
     client_message_id: ClientMessageId
-    operator: OperatorName
+    operator: OperatorName = ""
+    """For a sign-in without a name."""
     text: Annotated[str, StringConstraints(max_length=4000)]
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from fastapi import APIRouter, Depends, Request
 
-from kefu.auth.admin_tokens import AdminTokens, limited, site_in
+from kefu.auth.admin_tokens import AdminTokens, Holder, holder_in, nonce_for
 from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import (
+    InvalidRequest,
     NotFound,
     RateLimited,
     SessionNotFound,
@@ -144,7 +145,20 @@ class Panel:
 
     def site_of(self, request: Request) -> str:
         """The site to which the request's pass is limited; "" for the whole service."""
-        return self.tokens.site_of(bearer_of(request), self.clock.now())
+        return self.holder_of(request).site
+
+    def holder_of(self, request: Request) -> Holder:
+        """The holder of the request's pass."""
+        return self.tokens.holder_of(bearer_of(request), self.clock.now())
+
+    def operator_of(self, request: Request, typed: str = "") -> str:
+        """The name of the operator: that of the pass, else the typed one.
+
+        Raises InvalidRequest without any.
+        """
+        if not (name := self.holder_of(request).operator or typed):
+            raise InvalidRequest("operator: must not be empty.", param="operator")
+        return name
 
     async def _check_site(self, request: Request, site: str) -> None:
         """Raises NotFound for data of other sites, and SessionNotFound for another site's chat."""
@@ -180,10 +194,11 @@ class Panel:
     def audit(self, request: Request, action: str, session_id: str = "") -> None:
         """Log an operator's access to stored chats.
 
-        The line has a fingerprint of the request's pass, by which it tells sign-ins apart.
+        The line has the name of the operator. For a pass without a name it has the fingerprint of
+        the pass, by which it tells sign-ins apart.
         """
-        operator = hashlib.sha256(bearer_of(request).encode()).hexdigest()[:12]
-        self.runtime.log.audit(action, operator, session_id)
+        fingerprint = hashlib.sha256(bearer_of(request).encode()).hexdigest()[:12]
+        self.runtime.log.audit(action, self.operator_of(request, fingerprint), session_id)
 
     async def enter(self, request: Request) -> str:
         """Return a new pass in exchange for the admin token or for a one-time ticket.
@@ -199,7 +214,7 @@ class Panel:
                 await self._failed(request)
         elif not self.tokens.is_token(bearer):
             await self._failed(request)
-        return self.tokens.issue(limited(self.nonce(), site_in(nonce or "")), now)
+        return self.tokens.issue(nonce_for(self.nonce(), holder_in(nonce or "")), now)
 
     async def _first_use(self, nonce: str) -> bool:
         try:

@@ -84,9 +84,9 @@ def admin_routes(panel: Panel) -> APIRouter:
 def _add_lists(router: APIRouter, panel: Panel) -> None:
     @router.get("/about")
     async def info(request: Request) -> Json:
-        site = panel.site_of(request)
-        info = panel.info.of_site(site) if site else panel.info
-        return {**asdict(info), "site": site, "store": await _room(panel)}
+        holder = panel.holder_of(request)
+        info = panel.info.of_site(holder.site) if holder.site else panel.info
+        return {**asdict(info), **holder._asdict(), "store": await _room(panel)}
 
     @router.get("/keys")
     async def keys() -> Json:

@@ -40,7 +40,8 @@ def talk_routes(panel: Panel) -> APIRouter:
     @router.post("/state")
     async def state(request: Request, wanted: StateBody = state_body) -> Json:
         name = request.path_params["session_id"]
-        change = Attendance(wanted.state, hide(wanted.operator), panel.clock.now())
+        operator = hide(panel.operator_of(request, wanted.operator))
+        change = Attendance(wanted.state, operator, panel.clock.now())
         found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
         panel.audit(request, f"state {found.state}", name)
         return found._asdict()
@@ -48,9 +49,8 @@ def talk_routes(panel: Panel) -> APIRouter:
     @router.post("/lines")
     async def lines(request: Request, written: LineBody = line_body) -> Json:
         name = SessionId(request.path_params["session_id"])
-        line = OperatorMessage(
-            hide(written.text), hide(written.operator), written.client_message_id
-        )
+        operator = hide(panel.operator_of(request, written.operator))
+        line = OperatorMessage(hide(written.text), operator, written.client_message_id)
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
         panel.audit(request, "reply", name)
         return {"id": saved}
