@@ -75,18 +75,35 @@ async function scriptOf(entry, known = {}, format = "iife") {
   return { code: Buffer.from(code), map: minifiedMap };
 }
 
-/** The dictionaries as JSON, by language. */
-async function dictionaries() {
+/** The texts in languages/, by language. */
+export async function dictionaries() {
   const folder = new URL("languages/", SOURCES);
   const names = (await readdir(folder)).sort();
   return new Map(
     await Promise.all(
       names.map(async (name) => {
         const { default: texts } = await imported(new URL(name, folder));
-        return [name.replace(".ts", ""), Buffer.from(JSON.stringify(texts))];
+        return [name.replace(".ts", ""), texts];
       }),
     ),
   );
+}
+
+/** All texts in English: of the chat, of answers, and of the features. */
+export async function english() {
+  const paths = await readdir(SOURCES, { recursive: true });
+  const found = paths.filter((path) => path.endsWith("english.ts")).sort();
+  const texts = found.map(async (path) => (await imported(new URL(path, SOURCES))).ENGLISH);
+  return Object.assign({}, ...(await Promise.all(texts)));
+}
+
+/** The names of the texts that are not translated, by language. */
+async function missing() {
+  const names = Object.keys(await english());
+  return [...(await dictionaries())].flatMap(([language, texts]) => {
+    const lacking = names.filter((name) => !(name in texts));
+    return lacking.length > 0 ? [[language, lacking]] : [];
+  });
 }
 
 /** Bundles a source file and imports it into this process. */
@@ -113,7 +130,12 @@ const fileOf = (name, integrity) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const texts = await dictionaries();
+  const texts = new Map(
+    [...(await dictionaries())].map(([language, all]) => [
+      language,
+      Buffer.from(JSON.stringify(all)),
+    ]),
+  );
   const DICTIONARIES = short(Buffer.concat([...texts.values()]));
   const modules = {};
   const integrities = {};
@@ -206,6 +228,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await write(result);
   for (const [name, code] of Object.entries(result.sizes)) {
     console.log(`${name}: ${sizeOf(code)} bytes with brotli`);
+  }
+  for (const [language, names] of await missing()) {
+    console.log(`${language}: in English until they are translated: ${names.join(", ")}`);
   }
   const found = measured(result.sizes);
   for (const [name, limit] of Object.entries(LIMITS)) {

@@ -1,6 +1,16 @@
 /** The texts of a language. English is built in; any other language is fetched beside the chat. */
 
-import type { Dictionary } from "./open/english.ts";
+import type { AnswerTexts } from "./answer/english.ts";
+import type { CommentTexts } from "./features/comment/english.ts";
+import type { ContactTexts } from "./features/contact/english.ts";
+import type { TalkTexts } from "./features/talk/english.ts";
+import type { ToolTexts } from "./features/tools/english.ts";
+import type { Texts } from "./open/english.ts";
+
+/** The content of a dictionary in languages/. A text that is not translated is shown in English. */
+export type Dictionary = Partial<
+  Texts & AnswerTexts & CommentTexts & ContactTexts & TalkTexts & ToolTexts
+>;
 
 declare global {
   /** A hash over all dictionaries, which is part of their names; set by the build. */
@@ -16,10 +26,7 @@ const LONGEST_WAIT_MS = 4_000;
  * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow
  * dictionaries only in `connect-src`, and a page that pins the widget's hash runs no other code.
  */
-export async function textsOf(
-  language: string,
-  folder: string | undefined,
-): Promise<Partial<Dictionary>> {
+export async function textsOf(language: string, folder: string | undefined): Promise<Dictionary> {
   if (language === "en") return {};
   try {
     const url = new URL(`chat-widget-${language}.${DICTIONARIES}.json`, folder);

@@ -1,7 +1,7 @@
 /** The interface between the loader and the chat: two scripts that share one element. */
 
+import type { Dictionary } from "./dictionaries.ts";
 import type { Acts } from "./handle.ts";
-import type { Dictionary } from "./open/english.ts";
 import type { FetchPart } from "./parts.ts";
 import type { Settings } from "./settings.ts";
 
@@ -16,7 +16,7 @@ export interface Seat {
   /** Fetches a module of the build that the loader belongs to. */
   fetch: FetchPart;
   /** The texts in the visitor's language, from the moment at which the chat is fetched. */
-  texts?: Promise<Partial<Dictionary>>;
+  texts?: Promise<Dictionary>;
   /** Receives the functions of the chat, and runs the calls that were queued before. */
   take(chat: Acts): void;
 }

@@ -1,10 +1,6 @@
 /** The texts of the widget in English; other languages are in languages/. */
 
-import type { AnswerTexts } from "../answer/english.ts";
 import type { Ending, Refusal } from "./turn.ts";
-
-/** The content of a dictionary in languages/. */
-export type Dictionary = Texts & AnswerTexts;
 
 export interface Texts {
   /** The tag of the language. */

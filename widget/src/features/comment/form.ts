@@ -3,7 +3,7 @@
 import type { AnswerTexts } from "../../answer/english.ts";
 import type { Texts } from "../../open/english.ts";
 import { element } from "../../open/view/dom.ts";
-import type { CommentTexts } from "./texts.ts";
+import type { CommentTexts } from "./english.ts";
 
 /** The maximum of characters that the service accepts. */
 const LONGEST = 300;

@@ -8,8 +8,8 @@ import { post } from "../../open/transport/http.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
 import stylesheet from "./comment.css";
+import { ENGLISH } from "./english.ts";
 import { commentForm } from "./form.ts";
-import { commentTextsOf } from "./texts.ts";
 
 /** The comments for the widget in `root`. `speak` announces a text to screen readers. */
 export default function comment(
@@ -18,7 +18,7 @@ export default function comment(
   speak: (text: string) => void,
 ) {
   adopt(root, stylesheet);
-  const words = { ...texts, ...commentTextsOf(texts.lang) };
+  const words = { ...ENGLISH, ...texts };
   return {
     /** Shows the form at the end of `row`, the buttons of an answer, while it is rated down. */
     rated: (row: HTMLElement, { id, first, rating }: Turn, { request }: MenuActs) => {

@@ -6,7 +6,7 @@ import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
 import { uuid } from "../../open/uuid.ts";
 import { element } from "../../open/view/dom.ts";
-import type { ContactTexts } from "./texts.ts";
+import type { ContactTexts } from "./english.ts";
 
 type Request = MenuActs["request"];
 type Words = Texts & Pick<AnswerTexts, "failed"> & ContactTexts;

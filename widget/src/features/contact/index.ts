@@ -9,10 +9,10 @@ import type { Ask } from "../../open/transport/http.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import stylesheet from "./contact.css";
+import { ENGLISH } from "./english.ts";
 import { linkOf, showForm } from "./form.ts";
 import { asksForPerson } from "./person.ts";
 import { contactRequest, withChat } from "./request.ts";
-import { contactTextsOf } from "./texts.ts";
 
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
@@ -30,7 +30,7 @@ export default function contact(
   guard: () => Promise<Ask>,
 ) {
   adopt(root, stylesheet);
-  const words = { ...texts, ...contactTextsOf(texts.lang) };
+  const words = { ...ENGLISH, ...texts };
   /** The text that the form begins with. */
   let message = "";
   const request = withChat(chatOf, apiUrl, guard);

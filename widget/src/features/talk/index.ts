@@ -9,8 +9,8 @@ import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
+import { ENGLISH } from "./english.ts";
 import stylesheet from "./talk.css";
-import { talkTextsOf } from "./texts.ts";
 import { faceOf, Head, notice } from "./view.ts";
 
 /** With the request's duration, a new line is shown after at most 5 seconds. */
@@ -35,7 +35,7 @@ export default function talk(
   speak: (text: string) => void,
 ) {
   adopt(root, stylesheet);
-  const words = talkTextsOf(texts.lang);
+  const words = { ...ENGLISH, ...texts };
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");
   const head = new Head(root, words, texts.disclaimer);

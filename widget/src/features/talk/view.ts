@@ -2,7 +2,7 @@
 
 import { AT_END_PX, atEnd } from "../../answer/at-end.ts";
 import { element } from "../../open/view/dom.ts";
-import type { TalkTexts } from "./texts.ts";
+import type { TalkTexts } from "./english.ts";
 
 /** The name above a line, with its first letter in a circle. */
 export function faceOf(name: string): HTMLElement {

@@ -1,4 +1,4 @@
-/** The texts of the tools in English; texts.ts has those of the other languages. */
+/** The texts of the tools in English. */
 
 export interface ToolTexts {
   /** The line of an answer with several steps. `{n}`: their number, at least 2. */

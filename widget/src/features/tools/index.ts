@@ -8,6 +8,7 @@ import { isClick, type Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
 import type { Feature, Kit } from "../feature.ts";
 import { sendClick } from "./click.ts";
+import { ENGLISH } from "./english.ts";
 import {
   ASK_PERSON,
   type Card,
@@ -18,7 +19,6 @@ import {
   type Used,
   usedOf,
 } from "./events.ts";
-import { toolTextsOf } from "./texts.ts";
 import stylesheet from "./tools.css";
 import { cardView, outcomeText, runningText, stepList } from "./view.ts";
 
@@ -45,7 +45,7 @@ interface Shown {
 
 export default function tools({ root, texts, speak, chat, offer }: Kit): Feature {
   adopt(root, stylesheet);
-  const words = toolTextsOf(texts.lang);
+  const words = { ...ENGLISH, ...texts };
   const log = root?.querySelector<HTMLElement>(".log");
   /** By the element of the turn. */
   const shown = new Map<HTMLElement, Shown>();

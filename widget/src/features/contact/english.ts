@@ -1,0 +1,22 @@
+/** The texts of the contact form in English. */
+
+export interface ContactTexts {
+  /** The button that opens the form, and the accessible name of the form. */
+  readonly person: string;
+  readonly weWrite: string;
+  readonly goesWith: string;
+  readonly yourName: string;
+  readonly email: string;
+  readonly yourQuestion: string;
+  readonly requestSent: string;
+}
+
+export const ENGLISH: ContactTexts = {
+  person: "Talk to a person",
+  weWrite: "We will write to you",
+  goesWith: "This conversation goes with your message.",
+  yourName: "Your name",
+  email: "E-mail",
+  yourQuestion: "Your question",
+  requestSent: "Thank you. We have your message and will write to you.",
+};
