@@ -34,6 +34,11 @@ class CountedOnce(dict[int, int]):
         cost = self[at] = self._count(self._messages[at])
         return cost
 
+    def recount(self, count: Callable[[Message], int]) -> None:
+        """Forget all costs, and count with another counter."""
+        self._count = count
+        self.clear()
+
 
 class Marked(NamedTuple):
     """Positions after `Conversation.first_turn` that a caller knows, so that no search is needed.
@@ -55,10 +60,10 @@ class Conversation:
 
     __slots__ = (
         "_costs",
-        "_exchanges",
         "_holes",
         "_in_order",
         "_marked",
+        "_starts",
         "current",
         "first_turn",
         "kept_from",
@@ -101,8 +106,8 @@ class Conversation:
         self.summary_at = -1
         self._costs = costs
         self._marked = marked
-        self._exchanges: dict[int, tuple[int, int]] = {}
-        """The results of `_tools_before`, by position."""
+        self._starts: dict[int, int] = {}
+        """The results of `_start_before`, by position."""
         self._holes: set[Span] = set()
         self._in_order: Sequence[Span] = ()
         self.systems, self.first_turn = extent_of_prompt(messages)
@@ -193,7 +198,7 @@ class Conversation:
         if self.messages[at].role == "tool" or calls_tools(self.messages[at]):
             while stop < len(self.messages) and self.messages[stop].role == "tool":
                 stop += 1
-        start = self._tools_before(stop)[0] if stop <= self.open_calls else self.open_calls
+        start = self._start_before(stop) if stop <= self.open_calls else self.open_calls
         inside = any(hole[0] <= at < hole[1] for hole in self._holes)
         return (at, at) if inside else (start, stop)
 
@@ -208,9 +213,10 @@ class Conversation:
             message = messages[at - 1]
             start = at - 1
             if message.role == "tool" or message.tool_calls:
-                start, cost = self._tools_before(at)
+                start = self._start_before(at)
                 if start < floor:
                     break
+                cost = self._cost_of_exchange(start, at)
             else:
                 cost = costs[start]
             if start not in free:
@@ -222,39 +228,48 @@ class Conversation:
                 best, spent = at, total
         return best, spent
 
-    def _tools_before(self, stop: int) -> tuple[int, int]:
-        """Returns `(start, cost)` of the exchange that ends before `stop`; records its holes."""
-        known = self._exchanges.get(stop)
-        if known is None:
-            known = self._exchanges[stop] = self._read_tools_before(stop)
-        return known
+    def _start_before(self, stop: int) -> int:
+        """The start of the exchange that ends before `stop`, or of a hole; records its holes."""
+        start = self._starts.get(stop)
+        if start is None:
+            start = self._starts[stop] = self._find_start(stop)
+        return start
 
-    def _read_tools_before(self, stop: int) -> tuple[int, int]:
+    def _find_start(self, stop: int) -> int:
         first = self._first_result(stop)
         caller = self.messages[first - 1] if first > self.first_turn else None
         if caller is None or not calls_tools(caller):
             if first < stop:
                 self._holes.add((first, stop))
-                return first, 0
-            return stop - 1, self._costs[stop - 1]
-        costs, start = self._costs, first - 1
-        results = self.messages[first:stop]
-        if [r.tool_call_id for r in results] == [call.id for call in caller.tool_calls]:
-            return start, sum(costs[at] for at in range(start, stop))
-        cost = 0
-        pairing = Pairing(caller.tool_calls)
-        unmatched = []
-        answer = pairing.answer
-        for at, message in enumerate(results, first):
-            if answer(message.tool_call_id):
-                cost += costs[at]
-            else:
-                unmatched.append((at, at + 1))
-        if not pairing.complete and stop < len(self.messages):
-            self._holes.add((start, stop))
-            return start, 0
-        self._holes.update(unmatched)
-        return start, cost + costs[start]
+                return first
+            return stop - 1
+        unmatched, complete = self._pair(first - 1, stop)
+        if not complete and stop < len(self.messages):
+            self._holes.add((first - 1, stop))
+        else:
+            self._holes.update((at, at + 1) for at in unmatched)
+        return first - 1
+
+    def _pair(self, start: int, stop: int) -> tuple[Sequence[int], bool]:
+        """Pair the calls at `start` with the results up to `stop`.
+
+        Returns the positions of results without a call, and whether every call has its result.
+        """
+        calls = self.messages[start].tool_calls
+        ids = [result.tool_call_id for result in self.messages[start + 1 : stop]]
+        if ids == [call.id for call in calls]:
+            return (), True
+        pairing = Pairing(calls)
+        unmatched = [at for at, id in enumerate(ids, start + 1) if not pairing.answer(id)]
+        return unmatched, pairing.complete
+
+    def _cost_of_exchange(self, start: int, stop: int) -> int:
+        costs, holes = self._costs, self._holes
+        if not holes:
+            return sum([costs[at] for at in range(start, stop)])
+        if (start, stop) in holes:
+            return 0
+        return sum([costs[at] for at in range(start, stop) if (at, at + 1) not in holes])
 
     def _first_result(self, stop: int) -> int:
         messages = self.messages
@@ -298,12 +313,6 @@ class Pairing:
         self._calls = [(call[0], call[1]) for call in calls]
         self._waiting: Counter[str | None] = Counter(id for id, _ in self._calls)
         self._by_tool: dict[str, list[str]] | None = None
-
-    def add(self, calls: Iterable[tuple[str, str]]) -> None:
-        """Add calls of the same step, before the first result."""
-        for id, tool in calls:
-            self._calls.append((id, tool))
-            self._waiting[id] += 1
 
     def answer(self, call_id: str | None, tool: str = "") -> bool:
         """Record a result; False if no call is waiting for it.

@@ -181,8 +181,8 @@ class _Job:
         self.keep = keep
         self.state, self.stale = _known(state, messages)
         self.model = model
-        self.reading: Any = None
-        """The `Reading` of the messages, if one was needed."""
+        self.pipeline: Any = None
+        """The `Pipeline`, if one was needed."""
         self.edits = False
         """Whether a stage has shortened tool results."""
         self.exact = False
@@ -211,13 +211,11 @@ class _Job:
         # Imported here because messages of Kefu's own class do not need it.
         from kefu.context.wire.marks import mark
         from kefu.context.wire.pipeline import Pipeline
-        from kefu.context.wire.reading import Reading
 
-        self.reading = self.reading or Reading(self.messages, counter, self.model, self.keep)
-        pipeline = Pipeline(
-            self.messages, self.stages, self.keep, self.state, self.model, self.reading
+        self.pipeline = self.pipeline or Pipeline(
+            self.messages, self.stages, self.keep, self.state, self.model
         )
-        outcome = pipeline.run(budget, counter)
+        outcome = self.pipeline.run(budget, counter)
         self.edits = bool(outcome.edited)
         result = self._result(
             outcome.window,

@@ -43,7 +43,7 @@ class PipelineResult(NamedTuple):
 
 
 class Pipeline:
-    """The stages, for one conversation."""
+    """The stages, for one conversation. Each message is read once, however often they run."""
 
     def __init__(
         self,
@@ -52,53 +52,59 @@ class Pipeline:
         keep: Callable[[Any], bool] | None,
         state: TrimState,
         model: str,
-        reading: Reading,
     ) -> None:
-        """`reading`: of the messages; it keeps what it has read."""
         self._messages = messages
         self._stages = stages
         self._keep = keep
         self._state = state
         self._model = model
-        self._reading = reading
+        self._talks: dict[str, ReadingConversation] = {}
+        """The conversation by its summary; by "" without a summary."""
 
     def run(self, budget: Budget, counter: MessageCounter) -> PipelineResult:
         """`budget` has no reserve."""
         counter = WireCounter(
             counter.count, counter.per_message, counter.priming, samples=counter.samples
         ).within(budget.room)
-        self._reading.restore(counter)
-        spliced = self._spliced(budget.room, counter)
-        reading = self._reading
-        if spliced.values is not self._messages:
-            reading = Reading(spliced.values, counter, self._model, self._keep)
-        reading.summary_at = spliced.summary
-        cleared = self._shorten(reading, spliced, budget, counter)
+        spliced, talk = self._spliced(budget.room, counter)
+        cleared = self._shorten(talk, spliced, budget, counter)
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
-        starts_with_question = _starts_with_question(reading)
+        starts_with_question = _starts_with_question(talk)
         if starts_with_question and self._keep:
-            _pin_questions(reading)
-        talk = ReadingConversation(reading, spliced.position(self._state.cut))
+            _pin_questions(talk)
+        talk.kept_from = spliced.position(self._state.cut)
         window = rule(talk, budget)
         if starts_with_question:
             window = _from_question(window, talk)
-        values = spliced.values
-        if reading.edited:
-            values = [reading.value(at) for at in range(len(values))]
+        values, edited = spliced.values, talk.messages.edited
+        if edited:
+            values = [edited.get(at, value) for at, value in enumerate(values)]
         return PipelineResult(
             window,
             values,
             tuple(sorted((*spliced.summarized, *spliced.original(window.left_out)))),
-            len(reading.edited),
-            self._pending(reading, spliced, window, budget),
+            len(edited),
+            self._pending(talk, spliced, window, budget),
             talk.systems,
             spliced.given(window.kept_from),
             cleared,
             spliced.summary >= 0,
         )
 
+    def _conversation(
+        self, values: Sequence[Any], counter: MessageCounter, summary: str = "", at: int = -1
+    ) -> ReadingConversation:
+        """The conversation with these messages, of which `summary` is at a position."""
+        talk = self._talks.get(summary)
+        if talk is None:
+            reading = Reading(values, self._model, self._keep, at)
+            talk = self._talks[summary] = ReadingConversation(reading, counter)
+        else:
+            talk.recount(counter)
+        return talk
+
     def _shorten(
-        self, reading: Reading, spliced: _Spliced, budget: Budget, counter: MessageCounter
+        self, talk: ReadingConversation, spliced: _Spliced, budget: Budget, counter: MessageCounter
     ) -> int:
         """Run the stages that shorten tool results. Returns `TrimState.cleared`."""
         cleared = 0
@@ -108,35 +114,33 @@ class Pipeline:
         for stage in self._stages:
             if isinstance(stage, ClearToolResults):
                 before = spliced.position(self._state.cleared)
-                if before or not _fits(reading, room):
+                if before or not _fits(talk, room):
                     cleared = clear_results(
-                        reading, stage, counter, budget.room, before, lambda: _fits(reading, room)
+                        talk, stage, counter, budget.room, before, lambda: _fits(talk, room)
                     )
-            elif isinstance(stage, CapToolResults) and not _fits(reading, budget.room):
-                cap_results(reading, stage, counter, budget.room)
+            elif isinstance(stage, CapToolResults) and not _fits(talk, budget.room):
+                cap_results(talk, stage, counter, budget.room)
         return spliced.given(cleared)
 
-    def _spliced(self, room: int, counter: MessageCounter) -> _Spliced:
+    def _spliced(self, room: int, counter: MessageCounter) -> tuple[_Spliced, ReadingConversation]:
         """The messages, with the known summary in place of the covered messages.
 
         The question that is being worked on is covered, but stays before the summary.
         """
         messages, state = self._messages, self._state
+        talk = self._conversation(messages, counter)
         whole = _Spliced(messages, [(0, len(messages))], -1, [])
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
-            return whole
-        talk = ReadingConversation(reading := self._reading)
+            return whole, talk
         first, covers = talk.first_turn, state.covers
         summary = summary_message(state.summary, room // 4, counter)
         if summary is None or first > covers:
-            return whole
+            return whole, talk
         own = isinstance(messages[-1], Message)
         question = talk.current if first <= talk.current < covers else -1
-        kept: list[Span] = []
-        if self._keep and _starts_with_question(reading):
-            _pin_questions(reading)
-        if own or self._keep:  # otherwise nothing is pinned, and nothing need be read
-            kept = [*talk.pinned_exchanges(covers)][::-1]
+        if self._keep and _starts_with_question(talk):
+            _pin_questions(talk)
+        kept = [*talk.pinned_exchanges(covers)][::-1]
         if question >= 0 and not any(start <= question < stop for start, stop in kept):
             kept = sorted([*kept, (question, question + 1)])
         at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
@@ -147,17 +151,18 @@ class Pipeline:
             values += [value] if start < 0 else messages[start:stop]
         before = sum(stop - start for start, stop in spans[: at + 1])
         gaps = [LeftOut(*gap, "summarized") for gap in _gaps(kept, first, covers)]
-        return _Spliced(values, spans, before, gaps)
+        spliced = _Spliced(values, spans, before, gaps)
+        return spliced, self._conversation(values, counter, summary.content, before)
 
     def _pending(
-        self, reading: Reading, spliced: _Spliced, window: Window, budget: Budget
+        self, talk: ReadingConversation, spliced: _Spliced, window: Window, budget: Budget
     ) -> tuple[list[Span], int] | None:
         stage = next((s for s in self._stages if isinstance(s, ReplaceBySummary)), None)
         dropped = any(run.reason == "budget" for run in window.left_out)
         if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
             return None
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
-        talk = ReadingConversation(reading)
+        talk.kept_from = 0
         step = budget.trim_step if stage.repeated else 0.0
         lower = budget._replace(limit=int((1 - stage.step) * budget.room), trim_step=step)
         runs = [run for run in rule(talk, lower).left_out if run.reason == "budget"]
@@ -214,9 +219,8 @@ class _Spliced(NamedTuple):
                 at += stop - start
 
 
-def _fits(reading: Reading, room: int) -> bool:
-    talk = ReadingConversation(reading)
-    return talk.exchanges_back(0, len(reading), room - talk.priming)[0] == 0
+def _fits(talk: ReadingConversation, room: int) -> bool:
+    return talk.exchanges_back(0, len(talk.messages), room - talk.priming)[0] == 0
 
 
 def _gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
@@ -229,26 +233,24 @@ def _gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
         yield start, stop
 
 
-def _starts_with_question(reading: Reading) -> bool:
+def _starts_with_question(talk: ReadingConversation) -> bool:
     """Whether the first message in another API's format is the user's, as Anthropic requires."""
-    at = 0
-    while at < len(reading) and reading[at].role == "system":
-        at += 1
+    messages, at = talk.messages, talk.systems
     return (
-        at < len(reading)
-        and reading[at].role == "user"
-        and not isinstance(reading.value(at), Message)
+        at < len(messages)
+        and messages[at].role == "user"
+        and not isinstance(messages.value(at), Message)
     )
 
 
-def _pin_questions(reading: Reading) -> None:
+def _pin_questions(talk: ReadingConversation) -> None:
     """Pin the question of each pinned answer, so that the answer does not become the start."""
-    talk = ReadingConversation(reading)
+    messages = talk.messages
     for at in list(talk.pinned()):
         question = at
-        while question > talk.first_turn and reading[question].role != "user":
+        while question > talk.first_turn and messages[question].role != "user":
             question -= 1
-        reading.pin(question)
+        messages.pins.add(question)
 
 
 def _from_question(window: Window, talk: ReadingConversation) -> Window:

@@ -15,6 +15,10 @@ _STEPS = frozenset({"assistant", "tool"})
 """Roles of dicts that are never a question nor a system prompt."""
 
 
+_SOME_CALLS = (ToolCall("", "", ""),)
+"""The calls of an entry that has any; `ReadingConversation` reads which from its shape."""
+
+
 class WireEntry(Message):
     """A message of another API, as the strategies see it. The object has no content of its own."""
 
@@ -24,34 +28,32 @@ class WireEntry(Message):
 class Reading(Sequence[Message]):
     """A list of messages of any format; entries are made when they are asked for.
 
-    The strategies know one kind of tool exchange: a message with calls, and one result for each
-    call. Other formats have several results in one message, or several items in one step of the
-    model. So the calls of an entry are the entries that belong to it, named by their positions.
+    The strategies know one kind of tool exchange: a message with calls, and then its results. In
+    OpenAI's Responses API, a step of the model may be several items. All but the first of them are
+    entries with the role `tool`.
     """
 
     def __init__(
         self,
         values: Sequence[Any],
-        counter: MessageCounter,
         model: str = "",
         keep: Callable[[Any], bool] | None = None,
+        summary_at: int = -1,
     ) -> None:
-        """`keep` tells which messages are pinned, besides own messages that are pinned."""
+        """`keep` tells which messages are pinned, besides own messages that are pinned.
+
+        `summary_at`: the position of the summary that was put among the messages; -1 for none.
+        """
         self.values = values
-        self.priming = counter.priming
-        self.costs = CountedOnce(self, counter)
+        self.summary_at = summary_at
+        self.edited: dict[int, Any] = {}
+        """Copies that replace messages, by position."""
         self._model = model
         self._keep = keep
         self._shapes: dict[int, Shape] = {}
         self._entries: dict[int, Message] = {}
-        self._pinned: set[int] = set()
         self._tools: dict[int, dict[str, str]] = {}
-        self._questions: dict[int, int] = {}
-        self._systems: Sequence[int] | None = None
-        self.summary_at = -1
-        """The position of the summary that was put among the messages."""
-        self.edited: dict[int, Any] = {}
-        """Copies that replace messages, by position."""
+        self._pins: set[int] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -90,68 +92,44 @@ class Reading(Sequence[Message]):
         self.edited[at] = value
         self._forget(at)
 
-    def _forget(self, at: int) -> None:
-        for known in (self._shapes, self._entries, self.costs):
-            known.pop(at, None)
-
-    def restore(self, counter: MessageCounter) -> None:
-        """Take back all copies, and count with another counter."""
+    def restore(self) -> None:
+        """Take back all copies."""
         for at in self.edited:
             self._forget(at)
         self.edited = {}
-        self.priming = counter.priming
-        self.costs = CountedOnce(self, counter)
+
+    def _forget(self, at: int) -> None:
+        self._shapes.pop(at, None)
+        self._entries.pop(at, None)
 
     def role(self, at: int) -> str:
         """The role of a message; most are told without reading the content."""
         return role_of(self.values[at]) or self.shape(at).role
 
-    def last_question(self, first: int, stop: int) -> int:
-        """The position of the last user message in a span; -1 if there is none."""
-        if stop not in self._questions:
-            at = stop - 1
-            while at >= first and not self._is_question(at):
-                at -= 1
-            self._questions[stop] = at if at >= first else -1
-        return self._questions[stop]
-
-    def _is_question(self, at: int) -> bool:
+    def is_question(self, at: int) -> bool:
         value = self.values[at]
         if type(value) is dict and value.get("role") in _STEPS:
             return False
         return self.role(at) == "user" and not self[at].summary
 
-    def systems_after(self, first: int) -> Sequence[int]:
-        """The positions of the system messages from `first` on."""
-        if self._systems is None:
-            self._systems = [
-                at
-                for at, value in enumerate(self.values)
-                if at >= first
-                and not (type(value) is dict and value.get("role") in _STEPS)
-                and self.role(at) == "system"
-            ]
-        return self._systems
+    @property
+    def pins(self) -> set[int]:
+        """The positions of the pinned messages."""
+        if self._pins is None:
+            numbered, keep = [*enumerate(self.values)], self._keep
+            self._pins = {at for at, one in numbered if isinstance(one, Message) and one.pinned}
+            if keep is not None:
+                self._pins.update(at for at, one in numbered if keep(one))
+        return self._pins
 
-    def pin(self, at: int) -> None:
-        """Pin a message that `keep` does not choose."""
-        self._pinned.add(at)
-        self._entries.pop(at, None)
-
-    def pinned_after(self, head: int) -> Iterator[int]:
-        """The positions of the pinned messages from `head` on, newest first; no system messages."""
-        for at in range(len(self.values) - 1, head - 1, -1):
-            value = self.values[at]
-            pinned = at in self._pinned or (isinstance(value, Message) and value.pinned)
-            if (pinned or self._wanted(at)) and self[at].role != "system":
-                yield at
-
-    def results_after(self, at: int) -> range:
-        """The positions of the results that follow a position directly."""
-        stop = at + 1
-        while stop < len(self.values) and self.shape(stop).role == "tool":
-            stop += 1
-        return range(at + 1, stop)
+    def continues(self, at: int) -> bool:
+        """Whether the item belongs to the same step of the model as its predecessor."""
+        if not 0 < at < len(self.values):
+            return False
+        shape = self.shape(at)
+        if shape.role != "assistant" or not self.shape(at - 1).step:
+            return False
+        return shape.step or not isinstance(self.value(at), Message)
 
     def tools_of(self, at: int) -> dict[str, str]:
         """The names of the tools whose results follow this message, by the ids of the calls.
@@ -169,79 +147,98 @@ class Reading(Sequence[Message]):
             while at >= 0 and self.shape(at).role == "assistant":
                 for call in self.shape(at).calls:
                     names.setdefault(call.id, call.tool)
-                if not self._continues(at):
+                if not self.continues(at):
                     break
                 at -= 1
         self._tools.update(dict.fromkeys(results, names))
         return names
 
     def _read(self, at: int) -> Message:
-        value = self.value(at)
-        shape = self.shape(at)
-        if isinstance(value, Message):
-            pinned = value.pinned or self._wanted(at)
-            summary = value.summary
-        else:
-            pinned, summary = self._wanted(at), at == self.summary_at
-        role = shape.role
-        calls: tuple[ToolCall, ...] = ()
-        call_id: str | None = None
-        if role == "tool" or self._continues(at):
-            role, call_id = "tool", f"#{at}"
-        elif role == "assistant" and (shape.calls or shape.step):
-            calls = tuple(ToolCall(name, "", "") for name in self._members(at))
-        entry = Message.__new__(WireEntry, role, "", calls, call_id, pinned, summary)
+        value, shape = self.value(at), self.shape(at)
+        summary = value.summary if isinstance(value, Message) else at == self.summary_at
+        role, calls = shape.role, tuple[ToolCall, ...]()
+        if self.continues(at):
+            role = "tool"
+        elif role == "assistant" and (shape.calls or (shape.step and self._is_answered(at))):
+            calls = _SOME_CALLS
+        entry = Message.__new__(WireEntry, role, "", calls, summary=summary)
         entry.shape = shape
         return entry
 
-    def _wanted(self, at: int) -> bool:
-        if at in self._pinned:
+    def _is_answered(self, at: int) -> bool:
+        """Whether an item without calls is followed by items of its step, or by results."""
+        if self.continues(at + 1):
             return True
-        return self._keep is not None and bool(self._keep(self.values[at]))
-
-    def _continues(self, at: int) -> bool:
-        """Whether the item belongs to the same step of the model as its predecessor."""
-        shape = self.shape(at)
-        if at == 0 or shape.role != "assistant" or not self.shape(at - 1).step:
-            return False
-        return shape.step or not isinstance(self.value(at), Message)
-
-    def _members(self, first: int) -> Iterator[str]:
-        """The entries that belong to this entry, and `#missing` if a call has no result."""
-        shape = self.shape(first)
-        pairing, reference = Pairing(shape.calls), shape.reference
-        at = first + 1
-        while at < len(self.values) and self._continues(at):
-            yield f"#{at}"
-            pairing.add(self.shape(at).calls)
-            reference = reference or self.shape(at).reference
-            at += 1
-        for result in self.results_after(at - 1):
-            answers = [(answer.call_id, answer.tool) for answer in self.shape(result).results]
-            if pairing.answer_all(answers) or reference:
-                yield f"#{result}"
-        if not pairing.complete:
-            yield "#missing"
+        is_last = at + 1 == len(self.values)
+        return self.shape(at).reference and not is_last and self.shape(at + 1).role == "tool"
 
 
 class ReadingConversation(Conversation):
     """A `Conversation` over a `Reading`; it looks for roles and pins without reading the texts."""
 
-    __slots__ = ()
+    __slots__ = ("_systems",)
     messages: Reading
+    _costs: CountedOnce
+    _systems: Sequence[int] | None
 
-    def __init__(self, reading: Reading, kept_from: int = 0) -> None:
-        super().__init__(reading, reading.costs, reading.priming, kept_from)
+    def __init__(self, reading: Reading, counter: MessageCounter) -> None:
+        self._systems = None
+        super().__init__(reading, CountedOnce(reading, counter), counter.priming)
         self.summary_at = reading.summary_at
 
+    def recount(self, counter: MessageCounter) -> None:
+        """Take back all copies, and count with another counter."""
+        self.messages.restore()
+        self._costs.recount(counter)
+        self.priming = counter.priming
+
+    def replace(self, at: int, value: Any) -> None:
+        """Put a copy with shorter results in the place of a message."""
+        self.messages.replace(at, value)
+        self._costs.pop(at, None)
+
+    def message_cost(self, at: int) -> int:
+        return self._costs[at]
+
     def later_systems(self) -> Sequence[int]:
-        return self.messages.systems_after(self.first_turn)
+        if self._systems is None:
+            reading = self.messages
+            self._systems = [
+                at
+                for at, value in enumerate(reading.values)
+                if at >= self.first_turn
+                and not (type(value) is dict and value.get("role") in _STEPS)
+                and reading.role(at) == "system"
+            ]
+        return self._systems
 
     def pinned(self) -> Iterator[int]:
-        return self.messages.pinned_after(self.first_turn)
+        for at in sorted(self.messages.pins, reverse=True):
+            if at >= self.first_turn and self.messages[at].role != "system":
+                yield at
+
+    def _pair(self, start: int, stop: int) -> tuple[Sequence[int], bool]:
+        shapes = [self.messages.shape(at) for at in range(start, stop)]
+        step = [shape for shape in shapes if shape.role == "assistant"]
+        results = shapes[len(step) :]
+        calls = [call for shape in step for call in shape.calls]
+        ids = [result.call_id for shape in results for result in shape.results]
+        if ids == [call.id for call in calls]:
+            return (), True
+        pairing = Pairing(calls)
+        reference = any(shape.reference for shape in step)
+        unmatched = []
+        for at, shape in enumerate(results, start + len(step)):
+            answers = [(answer.call_id, answer.tool) for answer in shape.results]
+            if not pairing.answer_all(answers) and not reference:
+                unmatched.append(at)
+        return unmatched, pairing.complete
 
     def _find_current(self) -> int:
-        return self.messages.last_question(self.first_turn, self.open_calls)
+        at = self.open_calls - 1
+        while at >= self.first_turn and not self.messages.is_question(at):
+            at -= 1
+        return at if at >= self.first_turn else -1
 
     def _starts_turn(self, at: int) -> bool:
         return self.messages.role(at) == "user" and not self.messages[at].summary

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from kefu.context.cost import MessageCounter
 from kefu.context.stages import CapToolResults, ClearToolResults
 from kefu.context.wire.edits import beginning_and_end, with_results
-from kefu.context.wire.reading import Reading, ReadingConversation
+from kefu.context.wire.reading import ReadingConversation
 
 
 def clear_results(
-    reading: Reading,
+    talk: ReadingConversation,
     stage: ClearToolResults,
     counter: MessageCounter,
     room: int,
@@ -25,53 +25,59 @@ def clear_results(
     new position.
     """
     if cleared:
-        _clear_before(reading, cleared, stage, counter, room)
+        _clear_before(talk, cleared, stage, counter, room)
         if fits():
             return cleared
-    newest = _newest_results(reading, stage.keep_last, room)
+    newest = _newest_results(talk, stage.keep_last, room)
     candidates = newest[stage.keep_last :]
     if not candidates:
         return cleared
     last = candidates[0] if cleared else max(candidates, key=lambda at: (at & -at, at))
-    _clear_before(reading, last + 1, stage, counter, room)
+    _clear_before(talk, last + 1, stage, counter, room)
     return max(cleared, last + 1)
 
 
-def _newest_results(reading: Reading, keep_last: int, room: int) -> list[int]:
+def _newest_results(talk: ReadingConversation, keep_last: int, room: int) -> list[int]:
     """The positions of up to twice as many messages with results as are kept, newest first."""
     spent = 0
     newest: list[int] = []
-    for at in _backwards(reading):
-        if reading.shape(at).results:
+    for at in _backwards(talk):
+        if talk.messages.shape(at).results:
             newest.append(at)
-        spent += reading.costs[at]
+        spent += talk.message_cost(at)
         if len(newest) > 2 * keep_last or spent > room:
             break
     return newest
 
 
 def _clear_before(
-    reading: Reading, stop: int, stage: ClearToolResults, counter: MessageCounter, room: int
+    talk: ReadingConversation,
+    stop: int,
+    stage: ClearToolResults,
+    counter: MessageCounter,
+    room: int,
 ) -> None:
-    spent = 0
-    for at in _backwards(reading):
-        if at < stop and not reading[at].pinned:
-            _clear(reading, at, stage, counter.of_text)
-        spent += reading.costs[at]
+    spent, pins = 0, talk.messages.pins
+    for at in _backwards(talk):
+        if at < stop and at not in pins:
+            _clear(talk, at, stage, counter.of_text)
+        spent += talk.message_cost(at)
         if spent > room:
             return
 
 
-def _backwards(reading: Reading) -> Iterator[int]:
-    return iter(range(len(reading) - 1, -1, -1))
+def _backwards(talk: ReadingConversation) -> Iterator[int]:
+    return iter(range(len(talk.messages) - 1, -1, -1))
 
 
-def _clear(reading: Reading, at: int, stage: ClearToolResults, count: Callable[[str], int]) -> None:
-    results = reading.shape(at).results
+def _clear(
+    talk: ReadingConversation, at: int, stage: ClearToolResults, count: Callable[[str], int]
+) -> None:
+    results = talk.messages.shape(at).results
     if not results:
         return
     least = count(stage.placeholder)
-    names = reading.tools_of(at) if stage.exempt else {}
+    names = talk.messages.tools_of(at) if stage.exempt else {}
     texts = {
         number: stage.placeholder
         for number, result in enumerate(results)
@@ -80,36 +86,36 @@ def _clear(reading: Reading, at: int, stage: ClearToolResults, count: Callable[[
         and (result.tool or names.get(result.call_id)) not in stage.exempt
     }
     if texts:
-        reading.replace(at, with_results(reading.value(at), results, texts, whole=True))
+        talk.replace(at, with_results(talk.messages.value(at), results, texts, whole=True))
 
 
 def cap_results(
-    reading: Reading, stage: CapToolResults, counter: MessageCounter, room: int
+    talk: ReadingConversation, stage: CapToolResults, counter: MessageCounter, room: int
 ) -> None:
     """Cap results that have more than their share, as far back as messages may still fit."""
     at_most = max(1, int(stage.share * room))
-    talk = ReadingConversation(reading)
     open_results = [
         counter.of_text(result.text)
-        for at in range(talk.open_calls, len(reading))
-        for result in reading.shape(at).results
+        for at in range(talk.open_calls, len(talk.messages))
+        for result in talk.messages.shape(at).results
     ]
-    fixed = talk.priming + talk.cost(0, talk.systems) + talk.cost(talk.open_calls, len(reading))
+    fixed = talk.priming + talk.cost(0, talk.systems)
+    fixed += talk.cost(talk.open_calls, len(talk.messages))
     if talk.current >= 0:
         fixed += talk.cost(talk.current, talk.current + 1)
     level = _level(open_results, room - fixed + sum(open_results))
-    spent = 0
-    for at in _backwards(reading):
+    spent, pins = 0, talk.messages.pins
+    for at in _backwards(talk):
         in_tail = at >= talk.open_calls
-        if in_tail or not reading[at].pinned:
-            _cap(reading, at, min(at_most, level) if in_tail else at_most, counter.of_text)
-        spent += reading.costs[at]
+        if in_tail or at not in pins:
+            _cap(talk, at, min(at_most, level) if in_tail else at_most, counter.of_text)
+        spent += talk.message_cost(at)
         if spent > room and not in_tail:
             return
 
 
-def _cap(reading: Reading, at: int, at_most: int, count: Callable[[str], int]) -> None:
-    results = reading.shape(at).results
+def _cap(talk: ReadingConversation, at: int, at_most: int, count: Callable[[str], int]) -> None:
+    results = talk.messages.shape(at).results
     if not results:
         return
     texts = {
@@ -118,7 +124,7 @@ def _cap(reading: Reading, at: int, at_most: int, count: Callable[[str], int]) -
         if result.path and count(result.text) > at_most
     }
     if texts:
-        reading.replace(at, with_results(reading.value(at), results, texts, whole=False))
+        talk.replace(at, with_results(talk.messages.value(at), results, texts, whole=False))
 
 
 def _level(costs: Sequence[int], room: int) -> int:
