@@ -71,7 +71,8 @@ export default {
   working: "En cours…",
   done: "C’est fait",
   notDone: "Cela n’a pas fonctionné. Rien n’a été modifié.",
-  notSure: "Nous ne sommes pas sûrs que cela ait fonctionné. L’action ne sera pas effectuée deux fois.",
+  notSure:
+    "Nous ne sommes pas sûrs que cela ait fonctionné. L’action ne sera pas effectuée deux fois.",
   unfinished: "Non terminé",
   declined: "Non effectué. Rien n’a été modifié.",
   expired: "Cette question a expiré. Veuillez redemander.",
