@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from kefu.settings import Settings
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import ORIGIN, Stage
 from tests.fakes.webhook import Webhook
@@ -21,6 +22,7 @@ from tests.fakes.webhook import Webhook
 CONSENT = "I agree that Nordlys keeps this."
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 EMAIL = "kari-canary@example.no"
+MAILBOX = "smtp://mail.example.com?to=help@example.com"
 
 
 def settings(webhook: Webhook | None = None) -> dict[str, Any]:
@@ -123,6 +125,33 @@ async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_re
         assert listed["delivered_at"] is not None
         assert len(webhook.deliveries) == 6
         assert EMAIL not in running.service.stderr
+
+
+async def test_h22_a_request_is_mailed_with_its_chat(staged: Staged) -> None:
+    """After a mailbox that was full. The second request of the hour waits."""
+    with Mailbox() as mailbox:
+        mailbox.refusals = 1
+        given = settings()
+        given["environment"] |= {
+            "KEFU_CONTACT_MAIL": mailbox.url(),
+            "KEFU_CONTACT_PASSWORD": PASSWORD,
+        }
+        running = staged(1, **given)
+        visitor = Visitor(running)
+        assert (await visitor.say("Can I talk to a person?")).complete
+        id = new_id()
+        assert (await send(visitor, id)).status_code == 204
+        [mail] = mailbox.wait_for(1)
+        assert mail["Subject"] == f"A visitor asks for a person: {id}"
+        text = mail.get_content().replace("\r\n", "\n")
+        assert "> Can I talk to a person?" in text
+        assert f"Email:\n> {EMAIL}" in text
+        assert "the mailbox failed: SMTP 451; tried again in 2 s" in running.service.stderr
+        assert send_alone(running, new_id()).status_code == 204
+        wait_until(lambda: len(in_panel(running)["requests"]) == 2)
+        assert [bool(one["delivered_at"]) for one in in_panel(running)["requests"]] == [False, True]
+        assert len(mailbox.got) == 1
+        assert PASSWORD not in running.service.stderr
 
 
 async def test_h2_without_a_webhook_a_request_is_listed_and_expects_none(staged: Staged) -> None:
@@ -323,6 +352,21 @@ def test_h1_a_link_takes_the_place_of_the_form(staged: Staged, sessions: str) ->
         ({"KEFU_CONTACT_LINK": "mailto:"}, "must begin with https:"),
         ({"KEFU_CONTACT_WEBHOOK": "https://a.example"}, "does nothing without form"),
         ({"KEFU_CONTACT_WEBHOOK": "sns:topic"}, "must be a URL, or sns: and the ARN of a topic"),
+        ({"KEFU_CONTACT_MAIL": MAILBOX}, "does nothing without form"),
+        (
+            {
+                "KEFU_CONTACT_MAIL": MAILBOX,
+                "KEFU_CONTACT_WEBHOOK": "https://a.example",
+                "KEFU_CONTACT_FORM": "email",
+            },
+            "choose one",
+        ),
+        ({"KEFU_CONTACT_MAIL": "smtp://a:b@c.example?to=d@e.example"}, "KEFU_CONTACT_PASSWORD"),
+        ({"KEFU_CONTACT_MAIL": "smtp://c.example?to=d"}, "must be an address such as smtp:"),
+        ({"KEFU_CONTACT_MAIL": "smtp://c.example"}, "must be an address such as smtp:"),
+        ({"KEFU_CONTACT_MAIL": "https://c.example?to=d@e.example"}, "must be an address such as"),
+        ({"KEFU_CONTACT_MAIL": f"{MAILBOX}&cc=d@e.example"}, "must be an address such as smtp:"),
+        ({"KEFU_CONTACT_MAIL": f"{MAILBOX}%0Acc:d@e.example"}, "must be an address such as"),
     ],
 )
 def test_h1_a_way_to_a_person_that_cannot_work_stops_the_start(

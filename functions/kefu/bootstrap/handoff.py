@@ -6,12 +6,13 @@ import secrets
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
-from kefu.sessions.people.delivery import ByMail, ByWebhook, Recipient
+from kefu.sessions.people.delivery import HOURLY, ByMail, ByWebhook, Recipient
 from kefu.sessions.people.delivery_runner import DeliveryRunner
 from kefu.sessions.people.handoff import ContactForm, HandOff, Outlet
 from kefu.sessions.store.ports import Sessions
 from kefu.sessions.turn.service import SessionService
 from kefu.stores.aws import SnsTopic
+from kefu.upstream.mail import SmtpMail
 from kefu.upstream.webhook import HttpWebhook
 
 
@@ -45,6 +46,9 @@ def _outlet(base: Base) -> Outlet | None:
         webhook = HttpWebhook(settings.contact_webhook)
         base.connections.append(webhook)
         recipient = ByWebhook(webhook)
+    elif settings.contact_mail:
+        mailbox = SmtpMail(settings.contact_mail, settings.contact_password.get_secret_value())
+        recipient = ByMail(mailbox, "the mailbox", frequency=HOURLY)
     else:
         return None
     return Outlet(recipient, base.store.limits, secrets.token_hex(32), settings.has_panel)

@@ -133,6 +133,10 @@ class Settings(
         # The template sets a topic also where kefu.toml has no form.
         if self.contact_webhook and not self.contact_topic and not self.contact_form:
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
+        if self.contact_mail and not self.contact_form:
+            raise ValueError("[contact] mail (KEFU_CONTACT_MAIL) does nothing without form")
+        if self.contact_mail and self.contact_webhook:
+            raise ValueError("[contact] has mail and webhook (KEFU_CONTACT_WEBHOOK): choose one")
         return self
 
     @property
@@ -169,6 +173,7 @@ class Settings(
             *self.assistant_keys,
             text_of(self.bot_check_secret),
             self.store_password.get_secret_value(),
+            self.contact_password.get_secret_value(),
             self.metrics_token.get_secret_value(),
             self.panel_token,
         )

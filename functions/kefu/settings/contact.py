@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, SecretStr
 
 from kefu.settings.fields import Names, Section, setting, url_of
 
 _LINK = re.compile(r"https://[^\s/]\S*|(mailto|tel):\S+")
 _TOPIC = re.compile(r"sns:arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}")
+_ADDRESS = re.compile(r"[^@\s,<>]+@[^@\s,<>]+")
 _FIELDS = ("name", "email", "message")
 
 
@@ -35,6 +37,26 @@ def _recipient(place: str) -> str:
     if not _TOPIC.fullmatch(place):
         raise ValueError("must be a URL, or sns: and the ARN of a topic")
     return place
+
+
+def _mailbox(url: str) -> str:
+    if not url:
+        return url
+    parts = urlsplit(url)
+    if parts.password is not None:
+        raise ValueError("must hold no password: KEFU_CONTACT_PASSWORD is its variable")
+    query = parse_qs(parts.query)
+    addresses = [one for values in query.values() for one in values]
+    if (
+        parts.scheme not in ("smtp", "smtps")
+        or not parts.hostname
+        or not {"to"} <= query.keys() <= {"to", "from"}
+        or not all(_ADDRESS.fullmatch(one) for one in addresses)
+    ):
+        raise ValueError(
+            "must be an address such as smtp://USER@mail.example.com?to=help@example.com"
+        )
+    return url
 
 
 class ContactSettings(Section):
@@ -70,6 +92,19 @@ class ContactSettings(Section):
         "Where requests are sent as signed JSON; or `sns:` and the ARN of a topic, which mails "
         "them: the template's `ContactEmail` sets it. Unset: they are only listed in the panel.",
         examples=["https://crm.example.com/kefu"],
+    )
+    contact_mail: Annotated[str, AfterValidator(_mailbox)] = setting(
+        "",
+        "contact.mail",
+        "KEFU_CONTACT_MAIL",
+        "The mailbox of requests, in place of a webhook: `smtp://USER@HOST:587?to=ADDRESS`, with "
+        "`&from=ADDRESS` if that is another one; `smtps://` for port 465. Unset: none.",
+    )
+    contact_password: SecretStr = setting(
+        SecretStr(""),
+        "contact.password",
+        "KEFU_CONTACT_PASSWORD",
+        "The password of the user in `mail`. Unset: no sign-in.",
     )
 
     @property

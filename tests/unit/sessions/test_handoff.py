@@ -14,14 +14,18 @@ import pytest
 
 from kefu.errors import InvalidRequest, StoreFull
 from kefu.sessions.people.delivery import (
+    A_DAY,
+    DAILY,
+    HOURLY,
     LARGEST_MAIL,
     ByMail,
     ByWebhook,
     Delivery,
+    Frequency,
     Recipient,
     as_text,
 )
-from kefu.sessions.people.handoff import A_DAY, ContactForm, HandOff, Outlet
+from kefu.sessions.people.handoff import ContactForm, HandOff, Outlet
 from kefu.sessions.store.capacity import Capacity
 from kefu.sessions.store.contacts import ContactRequest, FilledForm
 from kefu.sessions.store.model import Session, StoredMessage
@@ -83,11 +87,16 @@ class Site:
 
 
 def site(
-    recipient: Hook | Topic | None, form: ContactForm = FORM, *, has_panel: bool = False
+    recipient: Hook | Topic | None,
+    form: ContactForm = FORM,
+    *,
+    has_panel: bool = False,
+    frequency: Frequency = DAILY,
 ) -> Site:
     by: Recipient | None = None
     if recipient:
-        by = ByMail(recipient) if isinstance(recipient, Topic) else ByWebhook(recipient)
+        mails = ByMail(recipient, frequency=frequency) if isinstance(recipient, Topic) else None
+        by = mails or (ByWebhook(recipient) if isinstance(recipient, Hook) else None)
     clock, lines = Clock(), list[str]()
     store = ChatsInMemory(clock.now)
     handoff = HandOff(
@@ -375,6 +384,53 @@ async def test_m8_deliveries_that_fail_do_not_count_and_a_lost_notice_is_sent_ag
     await filled(here, A_DAY + 2)
     await here.handoff.deliver_due()
     assert kinds(here.hook)[2 * A_DAY :] == ["contact_limit"] * 2
+
+
+async def test_h22_the_first_request_is_mailed_at_once_and_the_next_ones_an_hour_later() -> None:
+    """Together, and the store has no delivery in between."""
+    topic = Topic(failures=1)
+    here = site(topic, frequency=HOURLY)
+    here.clock.hand.now = 1_764_000_000.0  # a full hour
+    await turn(here.store, here.clock.hand, "Do you ship to Norway?", "Yes.")
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    assert here.handoff.trouble.endswith("failed: InternalError")
+    here.clock.hand.now += 10
+    await here.handoff.deliver_due()
+    assert here.handoff.trouble == ""
+    await filled(here, 4)  # one is the request that was mailed
+    for _ in range(50):
+        await here.handoff.deliver_due()
+        here.clock.hand.now += 60
+    assert len(topic.got) == 2
+    assert topic.got[1][0] == "A visitor asks for a person: request-1"
+    waiting = [one for one in await here.store.contacts(9) if one.delivered_at is None]
+    assert [one.attempts for one in waiting] == [0, 0, 0]
+    here.clock.hand.now = 1_764_003_600.0
+    await here.handoff.deliver_due()
+    await here.handoff.deliver_due()
+    [_, _, (subject, text)] = topic.got
+    assert subject == "3 visitors ask for a person"
+    assert text.count("\nEmail:\n> kari@example.no") == 3
+    assert all(one.delivered_at for one in await here.store.contacts(9))
+
+
+async def test_h22_ten_thousand_forms_are_one_mail_an_hour_and_another_server_sends_none() -> None:
+    topic = Topic()
+    here = site(topic, frequency=HOURLY, has_panel=True)
+    here.clock.hand.now = 1_764_000_000.0
+    outlet = here.handoff._outlet
+    other = HandOff(here.store, here.clock, FORM, outlet, redact=str, log=here.lines.append)
+    await filled(here, 10_000)
+    for _ in range(48):
+        await here.handoff.deliver_due()
+        await other.deliver_due()
+        here.clock.hand.now += 1800
+    assert len(topic.got) == 24
+    assert here.lines == []
+    assert {subject for subject, _ in topic.got} == {"20 visitors ask for a person"}
+    assert topic.got[0][1].endswith("Others may wait. Look into the panel.\n")
+    assert max(len(text.encode()) for _, text in topic.got) < LARGEST_MAIL
 
 
 async def test_m8_the_notice_of_a_mailbox_names_the_limit_and_the_panel() -> None:

@@ -15,6 +15,9 @@ from kefu.sessions.store.model import StoredMessage
 LARGEST_MAIL = 200_000
 """Bytes of a mail; Amazon SNS refuses more than 262,144."""
 
+_RULE = f"\n{'_' * 72}\n\n"
+"""Between the requests of a mail. A quoted line begins with `>`, so no visitor can write one."""
+
 
 class Delivery(NamedTuple):
     request: ContactRequest
@@ -33,6 +36,23 @@ class LimitReached(NamedTuple):
     deliveries: int
     panel: str
     """The link to the list of requests in the panel; "" without a panel."""
+
+
+class Frequency(NamedTuple):
+    """How often requests are delivered. Requests beyond it wait."""
+
+    seconds: float
+    """The length of a period. Periods begin at multiples of it, in Unix time."""
+    most: int
+    """Deliveries of a period."""
+    together: int
+    """Requests of one delivery, at most."""
+
+
+A_DAY = 200
+DAILY = Frequency(86400.0, A_DAY, 1)
+HOURLY = Frequency(3600.0, 1, 20)
+"""For a mailbox that a person reads: one mail at once, the next requests together an hour later."""
 
 
 class Webhook(Protocol):
@@ -58,8 +78,11 @@ class Recipient(Protocol):
         """Whether deliveries need the signing key."""
         ...
 
-    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
-        """Deliver a request. Returns "", or the reason of a failure, for the log."""
+    @property
+    def frequency(self) -> Frequency: ...
+
+    async def deliver(self, deliveries: Sequence[Delivery], now: float, key: str) -> str:
+        """Deliver requests, at least one. Returns "", or the reason of a failure, for the log."""
         ...
 
     async def warn(self, limit: LimitReached, now: float, key: str) -> str:
@@ -71,8 +94,10 @@ class ByWebhook(NamedTuple):
     webhook: Webhook
     name: str = "the contact webhook"
     signed: bool = True
+    frequency: Frequency = DAILY
 
-    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
+    async def deliver(self, deliveries: Sequence[Delivery], now: float, key: str) -> str:
+        [delivery] = deliveries
         return await self._post(as_json(delivery), delivery.request.id, now, key)
 
     async def warn(self, limit: LimitReached, now: float, key: str) -> str:
@@ -94,11 +119,17 @@ class ByMail(NamedTuple):
     topic: Topic
     name: str = "the topic of contact mails"
     signed: bool = False
+    frequency: Frequency = DAILY
 
-    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
+    async def deliver(self, deliveries: Sequence[Delivery], now: float, key: str) -> str:
         # SNS accepts printable ASCII of less than 100 characters as a subject. An id is 64 long.
-        subject = f"A visitor asks for a person: {delivery.request.id}"
-        return await self.topic.publish(subject, as_text(delivery))
+        subject = f"A visitor asks for a person: {deliveries[0].request.id}"
+        if (count := len(deliveries)) > 1:
+            subject = f"{count} visitors ask for a person"
+        text = _RULE.join(as_text(one, LARGEST_MAIL // count) for one in deliveries)
+        if count == self.frequency.together > 1:
+            text += f"{_RULE}Others may wait. Look into the panel.\n"
+        return await self.topic.publish(subject, text)
 
     async def warn(self, limit: LimitReached, now: float, key: str) -> str:
         text = (
@@ -132,9 +163,11 @@ def _consent(request: ContactRequest) -> dict[str, object] | None:
     return accepted if request.consent else None
 
 
-def as_text(delivery: Delivery) -> str:
-    """The mail. Each line of a visitor or of the model is quoted, so that none of them looks like
-    a line of Kefu.
+def as_text(delivery: Delivery, space: int = LARGEST_MAIL) -> str:
+    """The text of a mail, with as much of the conversation as `space` bytes have room for.
+
+    Each line of a visitor or of the model is quoted, so that none of them looks like a line of
+    Kefu.
     """
     request = delivery.request
     head = [
@@ -149,7 +182,7 @@ def as_text(delivery: Delivery) -> str:
     if request.consent:
         head += ["", "Accepted:", *_quoted(request.consent)]
     text = "\n".join(head)
-    return f"{text}\n\n{_conversation(delivery.transcript, LARGEST_MAIL - len(text.encode()))}"
+    return f"{text}\n\n{_conversation(delivery.transcript, space - len(text.encode()))}"
 
 
 def _conversation(messages: Sequence[StoredMessage], space: int) -> str:

@@ -17,7 +17,7 @@ from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
 from kefu.relay.call import Clock
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.people.delivery import Delivery, LimitReached, Recipient
+from kefu.sessions.people.delivery import A_DAY, DAILY, Delivery, LimitReached, Recipient
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.contacts import ContactRequest, FilledForm
@@ -31,16 +31,11 @@ LEASE_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
 """Seconds before a failed delivery is repeated. Each pause is twice the previous pause."""
 
-A_DAY = 200
-"""Deliveries of one day (UTC) that a recipient accepts. Further requests wait for the next day."""
-
 AT_ONCE = 20
-"""Deliveries of one run."""
+"""Requests of one run."""
 
 TRANSCRIPT_MESSAGES = 100
 """Messages of the chat that are delivered with a request: the newest."""
-
-_DAY_SECONDS = 86400.0
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
@@ -93,7 +88,7 @@ class HandOff:
         self._log = log
         self._hooks = hooks or Hooks((), log)
         self._resumes_at = 0.0
-        """Until then nothing is delivered, because the limit of the day is reached."""
+        """Until then nothing is delivered, because the limit of the period is reached."""
         self.trouble = ""
         """Why the last delivery of this process failed, for the operator; "" if it did not."""
 
@@ -143,26 +138,44 @@ class HandOff:
         """Deliver the requests that are due. Raises StoreUnavailable."""
         if self._outlet is None or self._clock.now() < self._resumes_at:
             return
-        for _ in range(AT_ONCE):
+        recipient, limits = self._outlet.recipient, self._outlet.limits
+        frequency = recipient.frequency
+        for _ in range(AT_ONCE // frequency.together):
             now = self._clock.now()
+            requests = await self._claim(now, frequency.together)
+            if not requests:
+                return
+            period = int(now // frequency.seconds)
+            ends_at = (period + 1) * frequency.seconds
+            budget = f"contacts:{frequency.seconds:.0f}:{period}"
+            if not await limits.reserve(budget, 1, frequency.most):
+                await self._postpone(self._outlet, requests, now, ends_at)
+                return
+            if not await self._deliver(recipient, requests):
+                await limits.settle(budget, -1)
+            elif frequency.most == 1:
+                self._resumes_at = ends_at
+
+    async def _claim(self, now: float, most: int) -> Sequence[ContactRequest]:
+        """Begin the delivery of some requests that are due."""
+        found: list[ContactRequest] = []
+        while len(found) < most:
             request = await self.store.claim_contact(now, now + LEASE_SECONDS)
             if request is None:
-                return
-            day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
-            recipient, limits = self._outlet.recipient, self._outlet.limits
-            if not await limits.reserve(f"contacts:{day}", 1, A_DAY):
-                await self._postpone(self._outlet, request, now, day)
-                return
-            if not await self._deliver(recipient, request):
-                await limits.settle(f"contacts:{day}", -1)
+                break
+            found.append(request)
+        return found
 
     async def _postpone(
-        self, outlet: Outlet, request: ContactRequest, now: float, day: str
+        self, outlet: Outlet, requests: Sequence[ContactRequest], now: float, until: float
     ) -> None:
-        """Deliver nothing until tomorrow, and tell the recipient so, once a day."""
-        tomorrow = (now // _DAY_SECONDS + 1) * _DAY_SECONDS
-        self._resumes_at = min(tomorrow, now + LONGEST_PAUSE)
-        await self.store.end_contact(request, due_at=tomorrow, delivered_at=None)
+        """Deliver nothing until the next period. Tell a recipient so, once a day."""
+        self._resumes_at = min(until, now + LONGEST_PAUSE)
+        for request in requests:
+            await self.store.end_contact(request, due_at=until, delivered_at=None)
+        if outlet.recipient.frequency != DAILY:
+            return
+        day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
         notice = f"contact notice:{day}"
         if not await outlet.limits.reserve(notice, 1, 1):
             return
@@ -172,26 +185,29 @@ class HandOff:
             await outlet.limits.settle(notice, -1)
             self._log(f"{outlet.recipient.name} failed: {failure}")
 
-    async def _deliver(self, recipient: Recipient, request: ContactRequest) -> bool:
-        """Return whether the recipient accepted the request."""
+    async def _deliver(self, recipient: Recipient, requests: Sequence[ContactRequest]) -> bool:
+        """Return whether the recipient accepted the requests."""
+        deliveries = [await self._delivery(one) for one in requests]
+        key = await self.signing_key()
+        failure = await recipient.deliver(deliveries, self._clock.now(), key)
+        now = self._clock.now()
+        self.trouble = failure and f"{recipient.name} failed: {failure}"
+        for one in requests:
+            if failure:
+                pause = min(FIRST_PAUSE * 2.0 ** min(one.attempts - 1, 20), LONGEST_PAUSE)
+                await self.store.end_contact(one, due_at=now + pause, delivered_at=None)
+                self._log(f"{self.trouble}; tried again in {pause:.0f} s")
+            else:
+                await self.store.end_contact(one, due_at=one.due_at, delivered_at=now)
+        return not failure
+
+    async def _delivery(self, request: ContactRequest) -> Delivery:
         messages: Sequence[StoredMessage] = ()
         if request.session_id:
             session, now = SessionId(request.session_id), self._clock.now()
             messages = await self.store.messages(session, limit=TRANSCRIPT_MESSAGES, now=now)
-        delivery = Delivery(
-            request, self.form.fields, messages, self._panel_link(request.session_id)
-        )
-        key = await self.signing_key()
-        failure = await recipient.deliver(delivery, self._clock.now(), key)
-        now = self._clock.now()
-        self.trouble = failure and f"{recipient.name} failed: {failure}"
-        if failure:
-            pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
-            await self.store.end_contact(request, due_at=now + pause, delivered_at=None)
-            self._log(f"{recipient.name} failed: {failure}; tried again in {pause:.0f} s")
-        else:
-            await self.store.end_contact(request, due_at=request.due_at, delivered_at=now)
-        return not failure
+        link = self._panel_link(request.session_id)
+        return Delivery(request, self.form.fields, messages, link)
 
     def _panel_link(self, session_id: str) -> str:
         if not (self._outlet and self._outlet.has_panel):
