@@ -160,6 +160,33 @@ async def test_m9_a_request_is_marked_as_done_and_open_again(
     assert not await sessions.mark_contact("request-1", clock.now)
 
 
+async def test_h22_a_request_is_delivered_again_if_an_operator_wants_so(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """A failed one at once, and one that was delivered and is done."""
+    await sessions.add_contact(asked(clock))
+    failed = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert failed
+    await sessions.end_contact(failed, due_at=clock.now + 3600, delivered_at=None)
+    assert await sessions.redeliver_contact("request-1", clock.now)
+    second = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert second
+    await sessions.end_contact(second, due_at=second.due_at, delivered_at=clock.now)
+    await sessions.mark_contact("request-1", clock.now)
+    assert await sessions.claim_contact(clock.now + 60, clock.now + 120) is None
+    assert await sessions.redeliver_contact("request-1", clock.now)
+    [listed] = await sessions.contacts(9)
+    assert (listed.delivered_at, listed.done_at) == (None, None)
+    third = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert third
+    assert third.attempts == 3
+    assert not await sessions.redeliver_contact("request-2", clock.now)
+    clock.now += 3600
+    assert await sessions.claim_contact(clock.now - 3599, clock.now) is None
+    clock.now += 31 * DAY
+    assert not await sessions.redeliver_contact("request-1", clock.now)
+
+
 async def test_s4_a_request_is_deleted_and_delivered_no_more(
     sessions: Sessions, clock: HandClock
 ) -> None:

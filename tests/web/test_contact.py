@@ -127,6 +127,27 @@ async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_re
         assert EMAIL not in running.service.stderr
 
 
+async def test_h22_an_operator_sees_why_a_delivery_failed_and_sends_it_again(
+    staged: Staged,
+) -> None:
+    with Webhook() as webhook:
+        webhook.refusals = 100
+        running = staged(1, **settings(webhook))
+        id = new_id()
+        assert send_alone(running, id).status_code == 204
+        webhook.wait_for(4)  # the next try is 16 seconds later
+        trouble = "the contact webhook failed: HTTP 500"
+        wait_until(lambda: as_operator(running, "queue", "GET").json()["trouble"] == trouble)
+        webhook.refusals = 0
+        for count in (5, 6):  # what has been delivered is sent again, too
+            assert as_operator(running, f"contacts/{id}/send", "POST").status_code == 204
+            assert webhook.wait_for(count)[-1].status == 204
+            wait_until(lambda: as_operator(running, "queue", "GET").json()["trouble"] == "")
+            wait_until(lambda: in_panel(running)["requests"][0]["delivered_at"] is not None)
+        assert {one.headers["idempotency-key"] for one in webhook.deliveries} == {id}
+        assert as_operator(running, "contacts/none/send", "POST").status_code == 404
+
+
 async def test_h22_a_request_is_mailed_with_its_chat(staged: Staged) -> None:
     """After a mailbox that was full. The second request of the hour waits."""
     with Mailbox() as mailbox:

@@ -15,7 +15,7 @@ from kefu.web.admin.panel import Panel, PanelInfo, PanelPages, PanelSite
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
-    from kefu.sessions.people.handoff import HandOff
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
 
@@ -25,7 +25,7 @@ def operator_panel(
     runtime: ChatRuntime,
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
-    contact: HandOff | None,
+    contact: DeliveryRunner | None,
     pages: PanelPages | None,
     answered: Sequence[AnsweredPages],
     learn_page: Callable[[str], Awaitable[tuple[str, str]]] | None,
@@ -53,7 +53,8 @@ def operator_panel(
         clock=base.clock,
         nonce=lambda: secrets.token_hex(8),
         room=sessions.deps.capacity.room if sessions else None,
-        contact=contact,
+        contact=contact.handoff if contact else None,
+        deliver=contact.deliver if contact and contact.handoff.delivers else None,
         pages=pages,
         has_answers=bool(answered),
         answers_changed=answers_changed,

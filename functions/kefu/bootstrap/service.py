@@ -216,9 +216,8 @@ def _panel(
         return None
     from kefu.bootstrap.panel import operator_panel
 
-    handoff = contact.handoff if contact else None
     every = [lifecycle.answered, *(one.answered for one in lifecycle.sites)]
     answered = [one for one in every if one]
     files = [lifecycle.pages, *(one.pages for one in lifecycle.sites)]
     learn = page_learner(base, [one for one in files if one])
-    return operator_panel(base, runtime, pools, sessions, handoff, lifecycle.pages, answered, learn)
+    return operator_panel(base, runtime, pools, sessions, contact, lifecycle.pages, answered, learn)

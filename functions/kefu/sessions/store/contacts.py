@@ -103,6 +103,13 @@ class ContactStore(Protocol):
         """Save when a request was done, None if it is open. False if there is no such request."""
         ...
 
+    async def redeliver_contact(self, id: str, now: float) -> bool:
+        """Let a request be delivered again, from `now` on, also one that is done.
+
+        False if there is no such request.
+        """
+        ...
+
     async def delete_contact(self, id: str) -> None:
         """Delete a request. Idempotent."""
         ...

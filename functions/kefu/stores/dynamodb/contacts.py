@@ -114,6 +114,17 @@ class DynamoContacts(DynamoUpkeep):
             await self._table.run(lambda: self._table.put(Row(WAITING, id), queued))
         return found
 
+    async def redeliver_contact(self, id: str, now: float) -> bool:
+        again = change(
+            "SET #due = :now REMOVE #delivered, #done",
+            "#created > :oldest",
+            now=now,
+            oldest=self._clock() - self._retention.session,
+        )
+        # First, as for a new request. The queue drops an item without a request.
+        await self._table.run(lambda: self._table.put(Row(WAITING, id), self._queued(now)))
+        return (await self._update(Row(CONTACTS, id), again))[0]
+
     async def delete_contact(self, id: str) -> None:
         rows = [Row(CONTACTS, id), Row(WAITING, id)]
         await self._table.run(lambda: items.delete_rows(self._table, rows))

@@ -101,6 +101,7 @@ class GuardedSessions:
     contacts_of = _guarded("reading the contact requests of a chat", Sessions.contacts_of)
     contacts_from = _guarded("finding contact requests", Sessions.contacts_from)
     mark_contact = _guarded("marking a contact request", Sessions.mark_contact)
+    redeliver_contact = _guarded("repeating a delivery", Sessions.redeliver_contact)
     delete_contact = _guarded("deleting a contact request", Sessions.delete_contact)
     delete_contacts = _guarded("deleting contact requests", Sessions.delete_contacts)
     save_answer = _guarded("saving an answer of a person", Sessions.save_answer)

@@ -31,6 +31,7 @@ _OF_CHAT = (
 )
 _ALL = f"SELECT {_COLUMNS} FROM contacts"  # noqa: S608
 _MARK = "UPDATE contacts SET done = ? WHERE id = ? AND created > ?"
+_AGAIN = "UPDATE contacts SET due = ?, delivered = NULL, done = NULL WHERE id = ? AND created > ?"
 _FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
 
 
@@ -90,6 +91,10 @@ class SqlContacts(SqlTurns):
     def mark_contact(self, db: SqlConnection, id: str, done_at: float | None) -> bool:
         values = (done_at, id, self._oldest(self._clock()))
         return db.execute(_MARK, values).rowcount == 1
+
+    @quick
+    def redeliver_contact(self, db: SqlConnection, id: str, now: float) -> bool:
+        return db.execute(_AGAIN, (now, id, self._oldest(self._clock()))).rowcount == 1
 
     async def delete_contact(self, id: str) -> None:
         await self._delete("DELETE FROM contacts WHERE id = ?", id)

@@ -122,6 +122,8 @@ class Panel:
     """The fill level of the store of chats."""
     contact: HandOff | None = None
     """None without a contact form."""
+    deliver: Callable[[], Awaitable[None]] | None = None
+    """Delivers the requests that are due; None where they are only listed."""
     pages: PanelPages | None = None
     """The learnt pages' state; None without pages."""
     has_answers: bool = False

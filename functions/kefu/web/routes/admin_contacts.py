@@ -42,6 +42,15 @@ def contacts_routes(panel: Panel) -> APIRouter:
         panel.audit(request, "request done" if wanted.done else "request open")
         return {"done_at": done_at}
 
+    @router.post("/{id}/send", status_code=204)
+    async def send(request: Request) -> None:
+        """Deliver a request again, such as after a failure of the webhook."""
+        id, now = request.path_params["id"], panel.clock.now()
+        if panel.deliver is None or not await panel.requests().redeliver_contact(id, now):
+            raise NotFound("There is no such request, or nowhere to send it to.")
+        panel.audit(request, "send request")
+        await panel.deliver()
+
     @router.delete("/{id}", status_code=204)
     async def delete(request: Request) -> None:
         await panel.requests().delete_contact(request.path_params["id"])
