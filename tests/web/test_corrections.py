@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kefu.evaluation.questions import Case, CaseQuestion, Expected, read
+from kefu.evaluation.cases import Case, CaseQuestion, Expected
+from kefu.evaluation.questions import read
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, Visitor

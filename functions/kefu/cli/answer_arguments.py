@@ -25,7 +25,15 @@ def add_test(commands: Commands) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    test.add_argument("file", metavar="FILE", help="questions and expectations, .yaml or .jsonl")
+    test.add_argument(
+        "file", metavar="FILE", nargs="?", help="questions and expectations, .yaml or .jsonl"
+    )
+    test.add_argument(
+        "--redteam",
+        action="store_true",
+        help="also ask 200 questions of attackers, in English and Chinese: injections, other "
+        "topics, promises of prices, data of others, abuse of tools",
+    )
     test.add_argument("--server", metavar="URL", help="ask a running service, as the widget does")
     add_visitor(test)
     test.add_argument(

@@ -12,9 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kefu.bootstrap.upstream import choose_model
-from kefu.chat.prompt import request_body
 from kefu.cli.local_service import service_for_tests
+from kefu.cli.tested_model import model_for_tests
 from kefu.cli.tested_tools import (
     NEEDS_LIVE_TOOLS,
     needs_live_tools,
@@ -23,20 +22,20 @@ from kefu.cli.tested_tools import (
 )
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
-from kefu.evaluation.checks import Judge, needs_judge
+from kefu.evaluation.cases import Case, named_apart, needs_judge
+from kefu.evaluation.checks import Judge
 from kefu.evaluation.comparison import LastRun, as_json, comparison_lines, last_run
 from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.markdown import markdown
-from kefu.evaluation.questions import Case, named_apart, read
-from kefu.evaluation.report import junit, line, preset_lines, summary
+from kefu.evaluation.questions import read
+from kefu.evaluation.redteam import redteam
+from kefu.evaluation.report import junit, line, part_lines, summary
 from kefu.evaluation.run import Plan, Result, run_cases
 from kefu.evaluation.source import WrongFile
-from kefu.messages import Message
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, problem_with_server, read_settings, wrong_use
-from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
 from kefu.terminal.progress import ProgressLine
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
@@ -45,16 +44,26 @@ from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 def run(options: argparse.Namespace) -> int:
     """Run the cases. Returns the exit code. Raises WrongUse."""
     settings = read_settings()
+    cases = [one for one in _cases(options, settings) if options.only in one.name]
+    if not cases:
+        raise WrongUse(f"no case has {options.only} in its name")
+    if problem := problem_with_server(options.server, options.origin, options.user_token):
+        raise WrongUse(problem)
+    if problem := problem_with_cases(cases, settings, is_here=not options.server):
+        raise WrongUse(f"{options.file}: {problem}")
+    return _Run(options, settings, cases).run()
+
+
+def _cases(options: argparse.Namespace, settings: Settings) -> list[Case]:
+    if not (options.file or options.redteam):
+        raise WrongUse("name a file of questions, or --redteam")
     with wrong_use(WrongFile):
-        found = named_apart(read(Path(options.file)))
-        cases = [one for one in found if options.only in one.name]
-        if not cases:
-            raise WrongUse(f"no case has {options.only} in its name")
-        if problem := problem_with_server(options.server, options.origin, options.user_token):
-            raise WrongUse(problem)
-        if problem := problem_with_cases(cases, settings, is_here=not options.server):
-            raise WrongUse(f"{options.file}: {problem}")
-        return _Run(options, settings, cases).run()
+        cases = read(Path(options.file)) if options.file else []
+    if options.redteam:
+        cases += redteam(has_judge=not settings.without_model)
+        if settings.without_model:
+            sys.stderr.write("kefu: without an API key there is no judge: rules alone decide.\n")
+    return named_apart(cases)
 
 
 class _Tested(NamedTuple):
@@ -138,23 +147,8 @@ class _Run:
         if not any(needs_judge(question.expected) for question in questions):
             yield None
             return
-        settings = self._settings
-        if settings.without_model:
-            raise WrongUse("`judge` needs a model: set KEFU_API_KEYS or KEFU_UPSTREAM_URL.")
-        chosen = choose_model(settings)
-        name = self._options.judge_model or chosen.name
-        sampling = chosen.sampling._replace(model=name, max_tokens=500).asked(0.0)
-        model = OpenModel(settings, chosen, keys=True)
-
-        async def complete(prompt: str) -> str:
-            body = request_body([Message("user", prompt)], sampling)
-            return (await model.complete(body, name)).text
-
-        try:
-            await model.warm()
+        async with model_for_tests(self._settings, self._options.judge_model) as complete:
             yield ModelJudge(complete)
-        finally:
-            await model.aclose()
 
     def _done(self, result: Result) -> None:
         self._results.append(result)
@@ -170,7 +164,7 @@ class _Run:
     def _report(self, seconds: float) -> None:
         presets = self._plan.presets
         results = sorted(self._results, key=lambda one: presets.index(one.preset))
-        lines = [summary(results, seconds, self._total), *preset_lines(results)]
+        lines = [summary(results, seconds, self._total), *part_lines(results)]
         for one in ("", *lines, *comparison_lines(results, self._last)):
             sys.stdout.write(f"{clean(one)}\n")
         for name, text in (

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.secrets import AUDIENCE
-from kefu.evaluation.questions import Case, CaseQuestion, Expected
+from kefu.evaluation.cases import Case, CaseQuestion, Expected
+from kefu.evaluation.tool_fields import EVERY_TOOL
 from kefu.settings import Settings
 from kefu.settings.tool_references import unknown_tool
 from kefu.settings.tools import names_of
@@ -20,7 +21,7 @@ NEEDS_LIVE_TOOLS = (
 
 def needs_live_tools(case: Case) -> bool:
     """Whether a running service could change something, or does not have the given results."""
-    return any(one.results or one.says_yes for one in case.questions)
+    return any(one.results.keys() - {EVERY_TOOL} or one.says_yes for one in case.questions)
 
 
 def problem_with_cases(cases: Sequence[Case], settings: Settings, *, is_here: bool) -> str:
@@ -49,7 +50,7 @@ def _problem_with_tools(case: Case, settings: Settings) -> str:
 
 def _names(question: CaseQuestion) -> Iterator[tuple[str, str]]:
     approve = question.approve
-    yield from (("results", name) for name in question.results)
+    yield from (("results", name) for name in question.results if name != EVERY_TOOL)
     yield from _expected_names(question.expected)
     if approve and not isinstance(approve, bool):
         yield from (("approve", name) for name in approve)

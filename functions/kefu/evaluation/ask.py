@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 
 from kefu.errors import GatewayTimeout, RateLimited, SessionBusy, UpstreamUnavailable
+from kefu.evaluation.cases import CaseQuestion
 from kefu.evaluation.checks import ServiceAnswer
 from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.heard import Heard, whole_answer
-from kefu.evaluation.questions import CaseQuestion
 from kefu.evaluation.steps import ShownCard, ToolUse
 from kefu.evaluation.told_calls import told_calls
 from kefu.relay.attempt import UpstreamResponse

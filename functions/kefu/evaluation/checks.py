@@ -7,10 +7,10 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from kefu.evaluation.cases import Expected
 from kefu.evaluation.fields import SiteCheck
 from kefu.evaluation.groundedness import groundedness
 from kefu.evaluation.language import language_of
-from kefu.evaluation.questions import Expected
 from kefu.evaluation.steps import ToolUse, tool_failures
 from kefu.tools.schema import problems
 
@@ -85,10 +85,6 @@ async def _missed(
             return []
         missed.append(found[0])
     return missed
-
-
-def needs_judge(expected: Expected) -> bool:
-    return bool(expected.judge) or any(map(needs_judge, expected.any))
 
 
 def _about_text(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:

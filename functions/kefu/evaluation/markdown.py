@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from kefu.evaluation.comparison import LastRun, comparison_lines, was
-from kefu.evaluation.report import MARKS, passed_cases, passed_runs, reasons, summary
+from kefu.evaluation.report import MARKS, groups, passed_cases, passed_runs, reasons, summary
 from kefu.evaluation.run import Result
 
 _ORDER = ("failed", "error", "passed", "skipped")
@@ -22,6 +22,7 @@ def markdown(results: Sequence[Result], last: LastRun, seconds: float) -> str:
     lines += [f"{_cell(line)}\n" for line in comparison_lines(results, last)]
     lines += [_row(["", "Case", *heads, "Reason"]), _row(["---"] * (len(presets) + 3))]
     lines += [_row(one) for one in _rows(results, presets, last)]
+    lines += [_row(one) for one in _group_rows(results, presets)]
     return "\n".join(lines) + "\n"
 
 
@@ -31,12 +32,12 @@ def _head(preset: str, results: Sequence[Result]) -> str:
 
 
 def _rows(results: Sequence[Result], presets: Sequence[str], last: LastRun) -> Iterator[list[str]]:
+    """The cases, without those of a group that passed."""
     cases = dict[str, dict[str, Result]]()
     for one in results:
-        cases.setdefault(one.case.name, {})[one.preset] = one
-    for name, found in sorted(
-        cases.items(), key=lambda case: _ORDER.index(_worst(case[1].values()))
-    ):
+        if not (one.case.group and one.status == "passed"):
+            cases.setdefault(one.case.name, {})[one.preset] = one
+    for name, found in sorted(cases.items(), key=lambda one: _ORDER.index(_worst(one[1].values()))):
         cells = [_runs(found[one], last) if one in found else "" for one in presets]
         told = [
             _cell(f"{one.preset}: {line}" if one.preset else line)
@@ -44,6 +45,16 @@ def _rows(results: Sequence[Result], presets: Sequence[str], last: LastRun) -> I
             for line in reasons(one)
         ]
         yield [MARKS[_worst(found.values())], _cell(name), *cells, "<br>".join(told)]
+
+
+def _group_rows(results: Sequence[Result], presets: Sequence[str]) -> Iterator[list[str]]:
+    """A row for each group, whose cases that passed have no rows."""
+    for group in groups(results):
+        parts = [
+            passed_cases(o for o in results if (o.case.group, o.preset) == (group, one))
+            for one in presets
+        ]
+        yield ["", f"all of {_cell(group)}", *parts, ""]
 
 
 def _worst(results: Iterable[Result]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from xml.sax.saxutils import escape, quoteattr
 
 from kefu.evaluation.run import AnsweredQuestion, Result
@@ -79,11 +80,22 @@ def summary(results: Sequence[Result], seconds: float, total: int) -> str:
     return f"{', '.join(parts)} in {seconds:.1f} s"
 
 
-def preset_lines(results: Sequence[Result]) -> Iterator[str]:
-    """A line for each preset, if there are several, such as `sales: 3 of 4 passed`."""
-    presets = dict.fromkeys(one.preset for one in results)
+def part_lines(results: Sequence[Result]) -> Iterator[str]:
+    """A line for each preset, if there are several, and for each group.
+
+    Such as `injection [sales]: 38 of 40 passed`.
+    """
+    presets = list(dict.fromkeys(one.preset for one in results))
     for preset in presets if len(presets) > 1 else ():
         yield f"{preset}: {passed_cases(one for one in results if one.preset == preset)} passed"
+    for group, preset in product(groups(results), presets):
+        part = [one for one in results if (one.case.group, one.preset) == (group, preset)]
+        yield f"{group}{f' [{preset}]' if preset else ''}: {passed_cases(part)} passed"
+
+
+def groups(results: Iterable[Result]) -> list[str]:
+    """The groups of cases, in order."""
+    return list(dict.fromkeys(one.case.group for one in results if one.case.group))
 
 
 def passed_cases(results: Iterable[Result]) -> str:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kefu.errors import KefuError
 from kefu.evaluation.ask import ServiceChat
+from kefu.evaluation.cases import Case, CaseQuestion
 from kefu.evaluation.checks import Judge, ServiceAnswer, failures
-from kefu.evaluation.questions import Case, CaseQuestion
 from kefu.evaluation.steps import given_failures
 
 Asked = Callable[[Case, str], ServiceChat]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kefu.evaluation.questions import CaseQuestion, Expected
+from kefu.evaluation.cases import CaseQuestion, Expected
 from kefu.evaluation.tool_fields import CalledTool, is_same
 
 _SHOWN_CHARS = 160

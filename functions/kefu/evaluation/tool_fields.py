@@ -10,8 +10,11 @@ from kefu.evaluation.fields import is_switch, json_value, mapping, switch, text,
 from kefu.evaluation.source import WrongFile, at_line_of
 from kefu.tools.tool import Outcome
 
+EVERY_TOOL = "*"
+"""The name for tools without a result of their own."""
+
 Results = Mapping[str, Outcome]
-"""The results of calls, by the names of their tools."""
+"""The results of calls, by the names of their tools, or for `EVERY_TOOL`."""
 
 Approve = bool | Mapping[str, bool] | None
 """The answer to each card, or by the names of tools; None: no card is answered."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kefu.errors import UpstreamUnavailable
+from kefu.evaluation.cases import Expected
 from kefu.evaluation.checks import CitedPage, ServiceAnswer, failures
 from kefu.evaluation.fields import SiteCheck
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.language import language_of
-from kefu.evaluation.questions import Expected
 
 PAGE = CitedPage(
     "Delivery", "https://shop.example/help/delivery", 1, "Parcels to Norway take 9 days."

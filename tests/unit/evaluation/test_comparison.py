@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from kefu.evaluation.cases import Case, CaseQuestion, Expected
 from kefu.evaluation.checks import ServiceAnswer
 from kefu.evaluation.comparison import PassedRuns, as_json, comparison_lines, last_run
 from kefu.evaluation.markdown import markdown
-from kefu.evaluation.questions import Case, CaseQuestion, Expected
-from kefu.evaluation.report import junit, line, preset_lines, summary
+from kefu.evaluation.report import junit, line, part_lines, summary
 from kefu.evaluation.run import AnsweredQuestion, CaseRun, Result
 from kefu.evaluation.source import WrongFile
 
@@ -44,9 +44,7 @@ def test_a_case_passes_if_enough_of_its_runs_pass(
 
 def test_the_first_run_that_failed_is_shown() -> None:
     one = result("hours", GOOD, BAD, LOST, preset="a")
-    assert line(one) == (
-        "ERROR     1.0 s  hours [a], 1 of 3\n         no\n         answer: 8|9"
-    )
+    assert line(one) == ("ERROR     1.0 s  hours [a], 1 of 3\n         no\n         answer: 8|9")
     assert '<error message="1 of 3 runs passed">' in junit([one], 3.0)
 
 
@@ -81,9 +79,23 @@ Worse: hours \\[b\\], 5 of 5 before, 1 of 2 now.
 
 def test_presets_stand_side_by_side_with_what_was_before() -> None:
     assert markdown(RESULTS, LAST, 6.0) == MARKDOWN
-    assert list(preset_lines(RESULTS)) == ["a: 3 of 3 passed", "b: 2 of 3 passed"]
-    assert list(preset_lines(RESULTS[:1])) == []
+    assert list(part_lines(RESULTS)) == ["a: 3 of 3 passed", "b: 2 of 3 passed"]
+    assert list(part_lines(RESULTS[:1])) == []
     assert summary(RESULTS, 6.0, 8) == "5 passed, 1 failed, 2 not run in 6.0 s"
+
+
+def test_cases_of_a_group_that_passed_share_a_row() -> None:
+    grouped = [
+        one._replace(case=one.case._replace(group="people" if one.case.name != "new" else ""))
+        for one in RESULTS
+    ]
+    rows = markdown(grouped, {}, 6.0).splitlines()[4:]
+    assert [row.split(" | ")[1] for row in rows] == ["hours", "new", "all of people"]
+    assert rows[-1] == "|  | all of people | 2 of 2 | 1 of 2 |  |"
+    assert list(part_lines(grouped))[2:] == [
+        "people [a]: 2 of 2 passed",
+        "people [b]: 1 of 2 passed",
+    ]
 
 
 def test_the_file_of_a_run_is_the_last_run_of_the_next() -> None:

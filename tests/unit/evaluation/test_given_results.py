@@ -68,6 +68,12 @@ async def test_a_call_without_a_result_is_not_made_and_noted() -> None:
     assert given.missing("session-1") == []
 
 
+async def test_a_result_for_every_tool_is_that_of_the_others() -> None:
+    results = {"order": Outcome("own"), "*": Outcome("away", "failed")}
+    found = await _outcomes(GivenResults(live=False), results, "order", "of_server")
+    assert found == [*results.values()]
+
+
 async def test_a_call_without_a_result_is_made_if_that_is_asked_for() -> None:
     given = GivenResults(live=True)
     results = {"of_server": Outcome("given")}

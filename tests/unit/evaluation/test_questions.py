@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kefu.cli.init import EXAMPLE_QUESTIONS
-from kefu.evaluation.questions import named_apart, read
+from kefu.evaluation.cases import named_apart
+from kefu.evaluation.questions import read
 from kefu.evaluation.source import WrongFile
 
 

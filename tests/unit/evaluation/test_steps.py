@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.evaluation.questions import CaseQuestion, Expected
+from kefu.evaluation.cases import CaseQuestion, Expected
 from kefu.evaluation.steps import (
     CallStep,
     ShownCard,

@@ -51,6 +51,12 @@ def test_a_turn_replaces_results_of_its_case(tmp_path: Path) -> None:
     assert second == {"order": Outcome("gone", "failed"), "stock": Outcome("3")}
 
 
+def test_a_case_replaces_results_of_its_file(tmp_path: Path) -> None:
+    text = "errors: {'*': away}\nresults: {order: paid}\ncases:\n- {ask: A, results: {order: sent}}"
+    [case] = read(written(tmp_path, text))
+    assert case.questions[0].results == {"order": Outcome("sent"), "*": Outcome("away", "failed")}
+
+
 def test_results_of_json_lines_keep_their_types(tmp_path: Path) -> None:
     text = '{"ask": "A", "results": {"order": {"items": 2, "id": "2"}}, "approve": false}'
     [case] = read(written(tmp_path, text, "questions.jsonl"))

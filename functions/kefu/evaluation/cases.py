@@ -1,0 +1,87 @@
+"""A case: the questions of a chat, and the expectations of their answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kefu.evaluation.fields import SiteCheck
+from kefu.evaluation.tool_fields import Approve, CalledTool, Results
+
+
+class Expected(NamedTuple):
+    """The expectations of one answer. A field that is empty or None expects nothing."""
+
+    contains: Sequence[str] = ()
+    equals: str = ""
+    """The whole answer, but for case and white space."""
+    not_: Sequence[str] = ()
+    regex: Sequence[str] = ()
+    language: str = ""
+    max_seconds: float | None = None
+    cites: Sequence[str] | bool | None = None
+    """Parts of addresses or titles of cited pages; True: any page, False: none."""
+    refuses: bool | None = None
+    grounded: float | None = None
+    """The share of sentences whose facts are in the cited passages; 0: it cites none."""
+    json_schema: object = None
+    """Of an answer that is JSON."""
+    python: SiteCheck | None = None
+    judge: str = ""
+    """A rubric for a model."""
+    called: Sequence[CalledTool] | bool | None = None
+    """Calls of tools; True: any call, False: none."""
+    not_called: Sequence[str] = ()
+    """Tools that are not called."""
+    card: Sequence[str] | bool | None = None
+    """Parts of the texts of cards; True: any card, False: none."""
+    any: Sequence[Expected] = ()
+    """Of these, one holds wholly."""
+
+
+class CaseQuestion(NamedTuple):
+    ask: str
+    expected: Expected
+    results: Results = MappingProxyType({})
+    approve: Approve = None
+
+    def answer_to(self, tool: str) -> bool | None:
+        """The answer to a card of a tool; None: the card is not answered."""
+        return self.approve.get(tool) if isinstance(self.approve, Mapping) else self.approve
+
+    @property
+    def says_yes(self) -> bool:
+        """Whether a card may be approved."""
+        given = self.approve
+        return any(given.values()) if isinstance(given, Mapping) else bool(given)
+
+
+class Case(NamedTuple):
+    """A chat of one or more questions, in order."""
+
+    name: str
+    questions: Sequence[CaseQuestion]
+    pass_rate: float = 1.0
+    """The share of its runs that must pass."""
+    group: str = ""
+    """Cases of a group are counted together; "" for none."""
+    user: Mapping[str, str] = MappingProxyType({})
+    """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
+    """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
+
+
+def named_apart(cases: Iterable[Case]) -> list[Case]:
+    """The cases, of which no two have the same name: the second one gets a ` (2)`."""
+    times = Counter[str]()
+    found = list[Case]()
+    for case in cases:
+        times[case.name] += 1
+        number = f" ({times[case.name]})" if times[case.name] > 1 else ""
+        found.append(case._replace(name=case.name + number))
+    return found
+
+
+def needs_judge(expected: Expected) -> bool:
+    return bool(expected.judge) or any(map(needs_judge, expected.any))
