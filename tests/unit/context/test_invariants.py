@@ -80,6 +80,18 @@ def test_a_conversation_kept_up_to_date_gives_the_same_window(
         assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
 
 
+def test_a_result_without_a_call_ends_no_search_for_a_start() -> None:
+    """X19: in a question of several steps, of which one has a result too many."""
+    call = Message("assistant", "", (ToolCall("1", "f", ""),))
+    results = [Message("tool", "", tool_call_id="1"), Message("tool", "", tool_call_id="2")]
+    said = Message("assistant", "a")
+    whole = [Message("user", "a" * 9), said, call, *results, Message("assistant", "")]
+    counter = COUNTERS["bytes4"]
+    for room in rooms(whole, counter):
+        budget = Budget(room, reserve=0, trim_step=0.3)
+        check(window_for(whole, budget, "fifo", counter), whole, room, counter)
+
+
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(

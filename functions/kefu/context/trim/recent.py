@@ -163,8 +163,10 @@ def _stable_exchange(
     starts = [most]
     at = most
     while at > least:
-        at = conversation.exchanges_back(least, at, 0, [conversation.exchange(at - 1)])[0]
-        starts.append(at)
+        start, stop = conversation.exchange(at - 1)
+        at = min(start, at - 1)
+        if start < stop:  # no hole
+            starts.append(at)
     first = conversation.current
     return max(starts, key=lambda at: (_power_of_two(at - first), -at))
 
