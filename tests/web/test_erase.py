@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -189,6 +191,49 @@ def test_h12_an_erasure_that_is_killed_half_way_is_completed_by_the_next(
     assert f"{CANARY} of ola".encode() in bytes_of(folder)
 
 
+def test_h27_a_receipt_says_what_was_deleted_and_a_changed_one_is_none(folder: Path) -> None:
+    receipt, began = folder / "kari.json", datetime.now(UTC).replace(microsecond=0)
+    unwritable = erase(folder, ENVIRONMENT, "kari", "--yes", "--receipt", "none/kari.json")
+    assert (unwritable.returncode, "No such file" in unwritable.stderr) == (2, True)
+    assert f"{CANARY} of kari".encode() in bytes_of(folder)
+    done = erase(folder, ENVIRONMENT, "kari", "--yes", "--receipt", receipt.name)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(receipt.read_text("utf-8"))
+    assert sorted(facts["chats"]) == [f"{number:032x}" for number in range(CHATS)]
+    assert (facts["found_by"], facts["found_afterwards"]) == ("user", 0)
+    assert (facts["requests"], facts["answers"], facts["not_deleted"]) == ([], [], [])
+    assert began <= datetime.fromisoformat(facts["erased_at"]) <= datetime.now(UTC)
+    assert "backups and exports" in facts["not_reached"]
+    assert "kari" not in receipt.read_text("utf-8")
+    known = erase(folder, ENVIRONMENT, receipt.name, by="--check")
+    assert (known.returncode, "is as this store signed it" in known.stdout) == (0, True)
+    wrong: list[object] = [{**facts, "chats": []}, {**facts, "signature": "x"}, [], {"chats": []}]
+    for changed in wrong:
+        receipt.write_text(json.dumps(changed), "utf-8")
+        refused = erase(folder, ENVIRONMENT, receipt.name, by="--check")
+        assert (refused.returncode, "was changed" in refused.stderr) == (1, True), refused.stderr
+    assert erase(folder, ENVIRONMENT, "none.json", by="--check").returncode == 2
+
+
+async def test_h27_a_receipt_of_an_address_names_chats_requests_and_what_stays(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor = Visitor(running)
+    assert (await visitor.say("hello")).complete
+    sent, alone = new_id(), new_id()
+    assert (await send(visitor, sent)).status_code == 204
+    assert send_alone(running, alone).status_code == 204
+    folder, environment = running.service.folder, running.service.environment
+    done = erase(folder, environment, EMAIL, "--yes", "--receipt", "one.json", by="--email")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((folder / "one.json").read_text("utf-8"))
+    assert facts["chats"] == [visitor.session_id]
+    assert sorted(facts["requests"]) == sorted([sent, alone])
+    assert (facts["found_by"], facts["found_afterwards"]) == ("email", 0)
+    assert EMAIL.encode() not in bytes_of(folder)
+
+
 async def test_h12_an_empty_user_is_not_that_of_all_anonymous_chats(folder: Path) -> None:
     """As from a script whose variable is unset."""
     store = SqliteStore(folder / FILE, time.time)
@@ -253,8 +298,11 @@ async def test_h12_chats_that_a_table_refuses_to_delete_are_named_and_deleted_by
     [problem] = failed.stderr.splitlines()
     name = problem.removeprefix("kefu: ").split()[0]
     assert name in await contents(table)
-    done = erase(tmp_path, on_table(table, dynamodb_local), "kari", "--yes")
+    receipt = ("--receipt", "rest.json")
+    done = erase(tmp_path, on_table(table, dynamodb_local), "kari", "--yes", *receipt)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Stored chats of kari: 1")
+    facts = json.loads((tmp_path / "rest.json").read_text("utf-8"))
+    assert (facts["chats"], facts["found_afterwards"]) == ([name], 0)
     left = await contents(table)
     assert f"{CANARY} of kari" not in left
     assert f"{CANARY} for kari" not in left

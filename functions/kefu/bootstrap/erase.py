@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from kefu.auth.signing import is_signed, key_for, sign
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
@@ -85,6 +88,35 @@ async def erase(
             yield Erased(chat, await _erase(whole, pauses))
         for one in requests:
             yield Erased(one.id, await _erase(partial(store.delete_contact, one.id), pauses))
+
+
+async def signed_receipt(settings: Settings, facts: Mapping[str, object]) -> str:
+    """The facts about an erasure as JSON, with a signature of the store."""
+    signature = sign(await _receipt_key(settings), _canonical(facts))
+    return json.dumps({**facts, "signature": signature}, indent=2, ensure_ascii=False) + "\n"
+
+
+async def checked_receipt(settings: Settings, text: str) -> Mapping[str, object] | None:
+    """The facts of a receipt; None if this store has not signed exactly these.
+
+    Raises OSError when neither requests nor chats are stored, and StoreUnavailable.
+    """
+    try:
+        facts = json.loads(text)
+        signature = facts.pop("signature")
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return None
+    is_whole = is_signed(await _receipt_key(settings), _canonical(facts), str(signature))
+    return facts if is_whole else None
+
+
+async def _receipt_key(settings: Settings) -> bytes:
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        return key_for("kefu receipt of an erasure", await store.secret(secrets.token_hex(32)))
+
+
+def _canonical(facts: Mapping[str, object]) -> str:
+    return json.dumps(facts, sort_keys=True)
 
 
 async def _in_order(

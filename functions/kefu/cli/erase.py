@@ -6,8 +6,19 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
-from kefu.bootstrap.erase import answers_from, chats_of, erase, requests_from, withdraw
+from kefu.bootstrap.erase import (
+    Erased,
+    answers_from,
+    chats_of,
+    checked_receipt,
+    erase,
+    requests_from,
+    signed_receipt,
+    withdraw,
+)
 from kefu.sessions.store.answers import WrittenAnswer
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId
@@ -31,6 +42,8 @@ OF_OTHERS = {
 
 def run(options: argparse.Namespace) -> int:
     """Delete the data of one person. Returns the exit code. Raises WrongUse, StoreUnavailable."""
+    if options.check:
+        return _check(read_settings(), Path(options.check))
     if options.email is not None:
         return _erase_email(read_settings(), options)
     return _erase_user(read_settings(), options)
@@ -89,14 +102,49 @@ def _finish(
     if not options.yes and not _confirmed(DELETE):
         sys.stdout.write("Nothing was deleted.\n")
         return 2
+    if options.receipt:
+        with wrong_use(OSError):
+            Path(options.receipt).touch()
     # First: only the chats lead to the answers.
-    _finish_answers(settings, answers, options)
-    failed = asyncio.run(_erase(settings, chats, requests))
+    withdrawn = _finish_answers(settings, answers, options)
+    erased = asyncio.run(_erase(settings, chats, requests))
+    failed = sum(1 for one in erased if one.problem)
     count, kind = len(chats) + len(requests), "email" if requests else "user"
     what = "chats and requests" if requests else "chats"
     left = NOT_ERASED.format(rest=OF_OTHERS[kind])
     sys.stdout.write(f"Deleted {what}: {count - failed} of {count}\n{left}")
+    if options.receipt:
+        done = {one.id for one in erased if not one.problem}
+        facts = {
+            "erased_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "found_by": kind,
+            "chats": [one for one in chats if one in done],
+            "requests": [one.id for one in requests if one.id in done],
+            "answers": withdrawn,
+            "not_deleted": [one.id for one in erased if one.problem],
+            "found_afterwards": _found_again(settings, options),
+            "not_reached": " ".join(left.split()),
+        }
+        Path(options.receipt).write_text(asyncio.run(signed_receipt(settings, facts)), "utf-8")
     return 1 if failed else 0
+
+
+def _found_again(settings: Settings, options: argparse.Namespace) -> int:
+    """The number of chats, or of requests, that the same search finds after the deletion."""
+    if options.email is not None:
+        return len(asyncio.run(requests_from(settings, options.email)))
+    return len(asyncio.run(chats_of(settings, options.user, lambda _items, _found: None)))
+
+
+def _check(settings: Settings, path: Path) -> int:
+    """Say whether a receipt is as this store signed it. Returns the exit code. Raises WrongUse."""
+    with wrong_use(OSError, UnicodeDecodeError):
+        facts = asyncio.run(checked_receipt(settings, path.read_text("utf-8")))
+    if facts is None:
+        sys.stderr.write(f"kefu: {path} was not written by this store, or was changed.\n")
+        return 1
+    sys.stdout.write(f"{path} is as this store signed it, {facts['erased_at']}.\n")
+    return 0
 
 
 def _name(answers: Sequence[WrittenAnswer]) -> None:
@@ -109,27 +157,30 @@ def _name(answers: Sequence[WrittenAnswer]) -> None:
 
 def _finish_answers(
     settings: Settings, answers: Sequence[WrittenAnswer], options: argparse.Namespace
-) -> None:
+) -> list[str]:
+    """Returns the ids of the withdrawn answers."""
     if answers and (options.answers or (not options.yes and _confirmed(WITHDRAW))):
         asyncio.run(withdraw(settings, answers))
         sys.stdout.write(f"Answers withdrawn: {len(answers)}\n")
-    elif answers:
+        return [one.id for one in answers]
+    if answers:
         sys.stdout.write("The answers stay. Withdraw them with `kefu answers withdraw ID`.\n")
+    return []
 
 
 async def _erase(
     settings: Settings, chats: Sequence[SessionId], requests: Sequence[ContactRequest]
-) -> int:
-    """Delete all that was found, and print a line for each. Returns the number that remains."""
-    failed = 0
+) -> list[Erased]:
+    """Delete all that was found, and print a line for each."""
+    erased = list[Erased]()
     async for one in erase(settings, chats, requests):
+        erased.append(one)
         if one.problem:
-            failed += 1
             sys.stderr.write(f"kefu: {one.id} was not deleted: {one_line(one.problem, 400)}\n")
         else:
             sys.stdout.write(f"Deleted: {one.id}\n")
             sys.stdout.flush()
-    return failed
+    return erased
 
 
 def _confirmed(question: str) -> bool:

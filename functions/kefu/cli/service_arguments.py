@@ -75,6 +75,15 @@ def add_erase(commands: Commands) -> None:
     whose.add_argument(
         "--email", metavar="ADDRESS", help="the address in requests for a person, in any case"
     )
+    whose.add_argument(
+        "--check", metavar="FILE", help="only check a receipt: whether this store has signed it"
+    )
+    erase.add_argument(
+        "--receipt",
+        metavar="FILE",
+        help="write a signed receipt as JSON: what was deleted and when, and that a second search "
+        "finds nothing",
+    )
     erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     erase.add_argument(
         "--answers",
