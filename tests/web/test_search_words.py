@@ -61,6 +61,11 @@ async def test_g16_a_short_question_is_put_into_words_too(shop: Stage) -> None:
     assert "Delivery" in titles(shop, "Customs slow?")
 
 
+async def test_g16_a_short_question_that_a_title_answers_is_searched_alone(shop: Stage) -> None:
+    await shop.ask("Customs for Norway?")
+    assert len(shop.upstream.calls("Customs for Norway?")) == 1
+
+
 async def test_g16_a_question_in_another_language_finds_the_page(shop: Stage) -> None:
     shop.script(b.answer("customs Norway paid"), asking=SEARCH)
     await shop.ask("挪威的关税谁来付？")

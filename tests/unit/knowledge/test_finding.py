@@ -40,3 +40,27 @@ def test_g16_a_follow_up_is_measured_with_the_question_before() -> None:
     question, before = "boots broken heel repair", ("parcel lost somewhere abroad",)
     assert not fits_badly(passages, question, (), ("en",))
     assert fits_badly(passages, question, before, ("en",))
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "expected"),
+    [
+        ("Prices", ("Customs for Norway",), False),
+        ("Who pays customs in Norway", (), False),
+        ("Norway", ("Prices",), True),  # one term of four
+        ("Customs", ("Norway",), True),  # two names with one term each
+        ("Checkout", (), False),  # the fourth term: all are there
+    ],
+)
+def test_g16_a_passage_fits_if_its_title_or_a_heading_has_half_of_the_terms(
+    title: str, headings: Sequence[str], expected: bool
+) -> None:
+    passage = found("custom", "norway", "paid")._replace(title=title, headings=headings)
+    assert fits_badly([passage], "customs Norway paid checkout", (), ("en",)) is expected
+
+
+def test_g16_a_short_question_fits_by_a_heading_unless_it_follows_another_one() -> None:
+    passage = found("log", "level")._replace(headings=("Logging levels",))
+    question = "What are the logging levels?"
+    assert not fits_badly([passage], question, (), ("en",))
+    assert fits_badly([passage], question, ("How do I write a handler for it?",), ("en",))
