@@ -34,6 +34,12 @@ _TITLES = (
     f"{_NUMBERS} INSERT INTO titles (session, title, user) SELECT printf('%032x', n),"
     " 'How do I get a refund for order ' || n, iif(n % 4 = 0, 'user ' || (n % 250000), '') FROM n"
 )
+_TURNS = (
+    f"{_NUMBERS} INSERT INTO turns (session, question_id, status, lease, asked, answered, again,"
+    " question, answer) SELECT printf('%032x', n), 7, 'ok', 0, ?2 + n * ?3, ?2 + n * ?3, 0,"
+    " 'And where is order ' || n || ' now?', 'On its way.' FROM n"
+)
+"""The newest turn of each chat, whose line the list shows."""
 FILTERS = {
     "the newest chats": SessionFilter(),
     "waiting": SessionFilter(state="waiting"),
@@ -68,6 +74,7 @@ def seed(path: Path, chats: int, clock: HandClock) -> None:
         began = clock.now - DAYS * 86400
         db.execute(_SESSIONS, (chats, began, DAYS * 86400 / chats))
         db.execute(_TITLES, (chats,))
+        db.execute(_TURNS, (chats, began, DAYS * 86400 / chats))
         db.execute("COMMIT")
 
 
