@@ -15,26 +15,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from kefu.context.window import Span
 from kefu.messages import Message, ToolCall
 
+M = TypeVar("M")
 
-class CountedOnce(dict[int, int]):
+
+class CountedOnce(dict[int, int], Generic[M]):
     """The cost of each message by position, counted when it is first asked for."""
 
-    __slots__ = ("_count", "_messages")
+    __slots__ = ("_count", "_message_at")
 
-    def __init__(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
-        self._messages = messages
+    def __init__(self, message_at: Callable[[int], M], count: Callable[[M], int]) -> None:
+        self._message_at = message_at
         self._count = count
 
     def __missing__(self, at: int) -> int:
-        cost = self[at] = self._count(self._messages[at])
+        cost = self[at] = self._count(self._message_at(at))
         return cost
 
-    def recount(self, count: Callable[[Message], int]) -> None:
+    def recount(self, count: Callable[[M], int]) -> None:
         """Forget all costs, and count with another counter."""
         self._count = count
         self.clear()

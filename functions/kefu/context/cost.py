@@ -21,7 +21,7 @@ _MANY_TEXTS = 16
 """Texts of a message. Beyond them, equal texts are counted once: names of tools repeat."""
 _LONG_TEXT_CHARS = 1_000_000
 """Characters. A longer text is measured by samples if it cannot fit into the room."""
-_LONGEST_TOKEN = 128
+LONGEST_TOKEN = 128
 """Characters: the longest token of OpenAI's encodings is a run of spaces."""
 _SAMPLE_COUNT, _SAMPLE_CHARS = 64, 1024
 
@@ -70,7 +70,7 @@ class MessageCounter:
         if not self.samples:
             return self
         counter = type(self)(self.count, self.per_message, self.priming, self.safety, samples=True)
-        counter.longest, counter.room = max(_LONG_TEXT_CHARS, _LONGEST_TOKEN * room), room
+        counter.longest, counter.room = max(_LONG_TEXT_CHARS, LONGEST_TOKEN * room), room
         return counter
 
     def of_text(self, text: str) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kefu.context.state import ToSummarize
 from kefu.context.trim import STRATEGIES
+from kefu.context.window import LeftOut
 
 
 class ClearToolResults(NamedTuple):
@@ -66,6 +68,24 @@ PIPELINES: dict[str, tuple[Stage, ...]] = {
     ),
 }
 """The pipelines by name. Each ends with `DropTurns`, which keeps every prompt within the budget."""
+
+
+class TrimOutcome(NamedTuple):
+    """What the stages of a pipeline make of a conversation."""
+
+    sent: Sequence[Any]
+    """The messages to send."""
+    tokens: int
+    """Their tokens."""
+    left_out: tuple[LeftOut, ...]
+    """The runs of messages that are not sent, by their positions in the given list."""
+    cut: int
+    """`Window.kept_from`, by position in the given list."""
+    cleared: int = 0
+    """`TrimState.cleared`."""
+    is_shortened: bool = False
+    """Whether tool results are shortened."""
+    to_summarize: ToSummarize | None = None
 
 
 def stages_of(strategy: str | Sequence[Stage]) -> Sequence[Stage]:

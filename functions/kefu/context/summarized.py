@@ -45,7 +45,7 @@ async def trim_with_summary(
     systems, first = extent_of_prompt(messages)
     previous = "\n".join(map(summary_text, messages[systems:first]))
     rest = [*messages[:systems], *messages[first:]]
-    talk = Conversation(rest, CountedOnce(rest, counter), counter.priming)
+    talk = Conversation(rest, CountedOnce(rest.__getitem__, counter), counter.priming)
     allowance = min(room_after_fixed(talk, budget), int(_SUMMARY_SHARE * budget.room))
     free = 0.0 if repeated else budget.trim_step
     stages = (

@@ -14,12 +14,12 @@ from kefu.context.cost import (
     counter_for,
     message_counter,
 )
-from kefu.context.stages import DropTurns, Stage, stages_of
+from kefu.context.stages import DropTurns, Stage, TrimOutcome, stages_of
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.tokens.lengths import utf8_length
 from kefu.context.tool_definitions import tools_tokens
 from kefu.context.trim import window_for
-from kefu.context.window import LeftOut, View, Window
+from kefu.context.window import LeftOut, View
 from kefu.messages import Message
 
 M = TypeVar("M")
@@ -121,20 +121,10 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     Example: `client.chat.completions.create(model="gpt-4o", messages=trim_messages(messages,
     model="gpt-4o", max_tokens=8000))`.
     """
-    if budget is None:
-        budget = _budget(model, max_tokens, reserve, trim_step)
-    elif max_tokens is not None or reserve is not None or trim_step:
-        raise TypeError("Pass either a Budget, or max_tokens, reserve and trim_step.")
+    room = _budget(budget, model, max_tokens, reserve, trim_step)
     stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
-    job = _Job(messages, budget, stages, keep, state or TrimState(), model or budget.model)
-    if system is None and messages:  # pydantic-ai sends those of the last request
-        system = getattr(messages[-1], "instructions", None)
-    beside = _Beside(system, tools, response_format)
-    trimmed = (
-        job.run_auto(beside)
-        if counter in (None, "auto")
-        else job.run(message_counter(counter or ""), beside)
-    )
+    job = _Job(messages, room, stages, keep, state or TrimState(), model or room.model)
+    trimmed = job.trimmed(counter, _Beside.of(messages, system, tools, response_format))
     if alternate:
         from kefu.context.wire.edits import alternating
 
@@ -142,12 +132,18 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     return trimmed
 
 
-def _budget(model: str, max_tokens: int | None, reserve: int | None, trim_step: float) -> Budget:
+def _budget(
+    budget: Budget | None, model: str, max_tokens: int | None, reserve: int | None, step: float
+) -> Budget:
+    if budget is not None:
+        if max_tokens is not None or reserve is not None or step:
+            raise TypeError("Pass either a Budget, or max_tokens, reserve and trim_step.")
+        return budget
     if model:
-        return Budget.for_model(model, max_tokens, reserve, trim_step)
+        return Budget.for_model(model, max_tokens, reserve, step)
     if max_tokens is None:
         raise TypeError("Say how much fits: model='gpt-4o', max_tokens=8000, or a Budget.")
-    return Budget(max_tokens, reserve, trim_step)
+    return Budget(max_tokens, reserve, step)
 
 
 class _Beside(NamedTuple):
@@ -157,6 +153,12 @@ class _Beside(NamedTuple):
     tools: Any
     response_format: Any
 
+    @classmethod
+    def of(cls, messages: Sequence[Any], system: Any, tools: Any, response_format: Any) -> _Beside:
+        if system is None and messages:  # pydantic-ai sends those of the last request
+            system = getattr(messages[-1], "instructions", None)
+        return cls(system, tools, response_format)
+
     def tokens(self, counter: MessageCounter, model: str) -> int:
         tools = tools_tokens(self.tools, counter.count, model) if self.tools else 0
         texts = (self.system, self.response_format)
@@ -164,7 +166,7 @@ class _Beside(NamedTuple):
 
 
 class _Job:
-    """One call of `trim_messages`; it may run twice, with an estimate and with exact counts."""
+    """One call of `trim_messages`; it may count twice, with an estimate and exactly."""
 
     def __init__(
         self,
@@ -179,134 +181,105 @@ class _Job:
         self.budget = budget
         self.stages = stages
         self.keep = keep
-        self.state, self.stale = _known(state, messages)
         self.model = model
+        self.marks: Any = None
+        """The `Marks` of the messages, if one was needed."""
         self.pipeline: Any = None
         """The `Pipeline`, if one was needed."""
-        self.edits = False
-        """Whether a stage has shortened tool results."""
-        self.exact = False
+        self.fits = False
+        """Whether the last count has left out nothing for the budget, and shortened nothing."""
+        self.state = self._known(state)
+        self.stale = self.state != state
 
-    def run(self, counter: MessageCounter, beside: _Beside, *, exact: bool = False) -> Trimmed[Any]:
-        """Trims with one counter. `exact`: it is the exact count of the model's tokenizer."""
-        fixed = beside.tokens(counter, self.model)
-        self.edits, self.exact = False, exact
-        measured = self.state.measured and not exact
-        safety = min(counter.safety, _CALIBRATED_SAFETY) if measured else counter.safety
-        limit = int(self.state.room(self.budget.room, exact=exact, beside=fixed) / safety)
-        budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
-        plain = len(self.stages) == 1 and self.keep is None and not self.state.summary
-        if not (plain and _are_own(self.messages)):
-            return self._run_pipeline(budget, counter, fixed, limit)
-        drop = self.stages[-1]
-        assert isinstance(drop, DropTurns)
-        bounded = counter.within(budget.room)
-        window = window_for(self.messages, budget, drop.rule, bounded, kept_from=self.state.cut)
-        return self._result(window, self.messages, window.left_out, fixed, limit, window.kept_from)
-
-    def _run_pipeline(
-        self, budget: Budget, counter: MessageCounter, fixed: int, limit: int
-    ) -> Trimmed[Any]:
-        """All stages, on messages of any format. `fixed`: tokens beside the messages."""
-        # Imported here because messages of Kefu's own class do not need it.
-        from kefu.context.wire.marks import mark
-        from kefu.context.wire.pipeline import Pipeline
-
-        self.pipeline = self.pipeline or Pipeline(
-            self.messages, self.stages, self.keep, self.state, self.model
-        )
-        outcome = self.pipeline.run(budget, counter)
-        self.edits = bool(outcome.edited)
-        result = self._result(
-            outcome.window,
-            outcome.values,
-            outcome.left_out,
-            fixed,
-            limit,
-            outcome.cut,
-            outcome.cleared,
-        )
-        if outcome.pending:
-            spans, covers = outcome.pending
-            result.to_summarize = ToSummarize(
-                View(self.messages, spans),
-                self.state.summary if outcome.summary_used else "",
-                View(self.messages, [(outcome.systems, covers)]),
-                covers,
-                mark(self.messages, covers),
-            )
-        return result
-
-    def run_auto(self, beside: _Beside) -> Trimmed[Any]:
-        """Counts by an estimate, and exactly if the conversation might not fit.
+    def trimmed(self, counter: AnyCounter | None, beside: _Beside) -> Trimmed[Any]:
+        """Counts with `counter`; by default by an estimate, and exactly if that might not fit.
 
         A token has at least one byte. So a conversation with fewer bytes than the room has tokens
         fits, whatever its text is; an estimate can be a quarter of the truth. The provider's count
         corrects an exact count only after a comparison with such a count.
         """
+        if counter not in (None, "auto"):
+            return self._counted(message_counter(counter or ""), beside)
         exact = counter_for(self.model, exact=True)
         if exact.safety > 1:
-            return self.run(exact, beside)  # the tokenizer is not public, or not installed
-        if self._fits(self.run(_BYTES, beside, exact=True)):
-            estimated = self.run(counter_for(self.model), beside)
-            if self._fits(estimated):
+            return self._counted(exact, beside)  # the tokenizer is not public, or not installed
+        self._counted(_BYTES, beside, exact=True)
+        if self.fits:
+            estimated = self._counted(counter_for(self.model), beside)
+            if self.fits:
                 return estimated
-        return self.run(exact, beside, exact=True)
+        return self._counted(exact, beside, exact=True)
 
-    def _fits(self, trimmed: Trimmed[Any]) -> bool:
-        dropped = any(run.reason == "budget" for run in trimmed.left_out)
-        return not (dropped or trimmed.over_budget or self.edits)
-
-    def _result(
-        self,
-        window: Window,
-        values: Sequence[Any],
-        left_out: tuple[LeftOut, ...],
-        fixed: int,
-        limit: int,
-        cut: int,
-        cleared: int = 0,
+    def _counted(
+        self, counter: MessageCounter, beside: _Beside, *, exact: bool = False
     ) -> Trimmed[Any]:
-        result: Trimmed[Any] = Trimmed()
-        at = 0
-        for run in (*window.left_out, LeftOut(len(values), len(values), "budget")):
-            result.extend(values[at : run.start])
-            at = run.stop
-        result.tokens, result.limit = window.tokens + fixed, limit
-        result.over_budget = result.tokens > limit
-        result.left_out = left_out
-        result.dropped = View(self.messages, ((run.start, run.stop) for run in left_out))
-        result.to_summarize = None
+        """Trims with one counter. `exact`: it is the exact count of the model's tokenizer."""
+        fixed = beside.tokens(counter, self.model)
+        measured = self.state.measured and not exact
+        safety = min(counter.safety, _CALIBRATED_SAFETY) if measured else counter.safety
+        limit = int(self.state.room(self.budget.room, exact=exact, beside=fixed) / safety)
+        budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
+        outcome = self._outcome(budget, counter)
+        result: Trimmed[Any] = Trimmed(outcome.sent)
+        tokens = outcome.tokens + fixed
+        result.tokens, result.limit, result.over_budget = tokens, limit, tokens > limit
+        result.left_out = outcome.left_out
+        result.dropped = View(self.messages, [(run.start, run.stop) for run in outcome.left_out])
+        result.to_summarize = outcome.to_summarize
         result.stale = self.stale
-        messages, before = self.messages, self.state
-        counted, exact = result.tokens, self.exact
+        dropped = any(run.reason == "budget" for run in outcome.left_out)
+        self.fits = not (dropped or result.over_budget or outcome.is_shortened)
 
         def state() -> TrimState:
-            from kefu.context.wire.marks import mark
-
-            state = before._replace(counted=counted, exact=exact, cut=cut, cleared=cleared)
-            return state._replace(cut_mark=mark(messages, cut or _first_question(messages)))
+            return self.state._replace(
+                counted=tokens,
+                exact=exact,
+                cut=outcome.cut,
+                cut_mark=self._mark(outcome.cut or _first_question(self.messages)),
+                cleared=outcome.cleared,
+            )
 
         result.keep_state(state)
         return result
 
+    def _outcome(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
+        last = self.stages[-1]
+        plain = len(self.stages) == 1 and self.keep is None and not self.state.summary
+        if plain and isinstance(last, DropTurns) and _are_own(self.messages):
+            bounded = counter.within(budget.room)
+            window = window_for(self.messages, budget, last.rule, bounded, kept_from=self.state.cut)
+            return TrimOutcome([*window.messages], window.tokens, window.left_out, window.kept_from)
+        if self.pipeline is None:
+            # Imported here because messages of Kefu's own class do not need it.
+            from kefu.context.wire.pipeline import Pipeline
 
-def _known(state: TrimState, messages: Sequence[Any]) -> tuple[TrimState, bool]:
-    """What the state says about these messages, and whether something is left out of it."""
-    if not (state.cut or state.covers or state.cut_mark):
-        return state, False
-    from kefu.context.wire.marks import marks
+            self.pipeline = Pipeline(
+                self.messages, self.stages, self.keep, self.state, self.model, self._mark
+            )
+        outcome: TrimOutcome = self.pipeline.run(budget, counter)
+        return outcome
 
-    stop = state.cut or _first_question(messages)
-    cut_mark, covers_mark = marks(messages, [stop, state.covers])
-    known = not state.cut_mark and not state.cut
-    if known or cut_mark == state.cut_mark:
-        if covers_mark == state.covers_mark:
-            return state, False
-        return TrimState(), True
-    if not state.covers or covers_mark != state.covers_mark:
-        return TrimState(), True
-    return state._replace(cut=0, cut_mark="", cleared=0), True
+    def _known(self, state: TrimState) -> TrimState:
+        """What the state says about these messages."""
+        if not (state.cut or state.covers or state.cut_mark):
+            return state
+        cut_mark = self._mark(state.cut or _first_question(self.messages))
+        has_cut = cut_mark == state.cut_mark or not (state.cut or state.cut_mark)
+        has_summary = self._mark(state.covers) == state.covers_mark
+        if has_cut and has_summary:
+            return state
+        if has_cut or not (state.covers and has_summary):
+            return TrimState()
+        return state._replace(cut=0, cut_mark="", cleared=0)
+
+    def _mark(self, stop: int) -> str:
+        """The checksum of the messages before a position."""
+        if self.marks is None:
+            from kefu.context.wire.marks import Marks
+
+            self.marks = Marks(self.messages)
+        made: str = self.marks.before(stop)
+        return made
 
 
 def _first_question(messages: Sequence[Any]) -> int:

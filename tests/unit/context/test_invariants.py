@@ -109,7 +109,10 @@ def test_a_window_is_that_of_the_strategy_also_if_the_whole_conversation_fits(
     for room in rooms(whole, counter):
         budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
         asked = STRATEGIES[name](
-            Conversation(whole, CountedOnce(whole, counter), counter.priming, kept_from), budget
+            Conversation(
+                whole, CountedOnce(whole.__getitem__, counter), counter.priming, kept_from
+            ),
+            budget,
         )
         window = window_for(whole, budget, name, counter, kept_from=kept_from)
         assert (window, window.reasons) == (asked, asked.reasons)

@@ -43,13 +43,16 @@ def window_for(
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
-    rule, costs = STRATEGIES[strategy], CountedOnce(messages, counter)
+    rule, costs = STRATEGIES[strategy], CountedOnce(messages.__getitem__, counter)
     whole = _whole(messages, budget, counter, costs)
     return whole or rule(Conversation(messages, costs, counter.priming, kept_from), budget)
 
 
 def _whole(
-    messages: Sequence[Message], budget: Budget, counter: MessageCounter, costs: CountedOnce
+    messages: Sequence[Message],
+    budget: Budget,
+    counter: MessageCounter,
+    costs: CountedOnce[Message],
 ) -> Window | None:
     """The window of a conversation that fits, as every strategy gives it.
 
@@ -75,7 +78,7 @@ def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
     `max_chars` limits the UTF-16 code units of all contents, the system prompt included. A
     conversation of exactly `max_chars` is not trimmed. A trimmed one is shorter than `max_chars`.
     """
-    costs = CountedOnce(messages, CHARACTERS)
+    costs = CountedOnce(messages.__getitem__, CHARACTERS)
     return v1(Conversation(messages, costs), Budget(max_chars, reserve=0))
 
 

@@ -26,7 +26,7 @@ def with_results(
 def _replaced(value: Any, path: Path, text: str, whole: bool) -> Any:
     """A copy of the value with a new text at the end of the path."""
     if not path:
-        return _content(value, text, whole)
+        return text if isinstance(value, str) else _content(value, text, whole)
     step, rest = path[0], path[1:]
     if isinstance(step, int):
         parts = list(value)
@@ -42,7 +42,7 @@ def _content(old: Any, text: str, whole: bool) -> Any:
     """The new content of a result: the text, and the other parts of the old content."""
     if isinstance(old, Mapping) and "type" in old and "value" in old:  # the AI SDK's
         return {"type": "text", "value": text}
-    if isinstance(old, str) or not isinstance(old, Sequence):
+    if not isinstance(old, Sequence):
         return text
     kinds = [field(part, "type") for part in old]
     untyped = any(isinstance(part, Mapping) and "type" not in part for part in old)
@@ -61,7 +61,7 @@ def _content(old: Any, text: str, whole: bool) -> Any:
 def _copy(value: Any, name: str, content: Any) -> Any:
     if isinstance(value, Message):
         return value._replace(content=content)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a dict is told apart much faster
         return {**value, name: content}
     if hasattr(value, "model_copy"):
         return value.model_copy(update={name: content})

@@ -7,39 +7,25 @@ from typing import Any, NamedTuple
 
 from kefu.context.budget import Budget
 from kefu.context.cost import MessageCounter
-from kefu.context.stages import CapToolResults, ClearToolResults, DropTurns, ReplaceBySummary, Stage
-from kefu.context.state import TrimState
+from kefu.context.stages import (
+    CapToolResults,
+    ClearToolResults,
+    DropTurns,
+    ReplaceBySummary,
+    Stage,
+    TrimOutcome,
+)
+from kefu.context.state import ToSummarize, TrimState
 from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
-from kefu.context.window import LeftOut, Span, Window
+from kefu.context.window import LeftOut, Span, View, Window
 from kefu.context.wire.edits import question_like
-from kefu.context.wire.reading import Reading, ReadingConversation, WireCounter
+from kefu.context.wire.reading import Reading, ReadingConversation, ShapeCounter
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
 
 _NEAR_FULL_SHARE = 0.8
 """The fraction of the room above which the next summary is prepared."""
-
-
-class PipelineResult(NamedTuple):
-    window: Window
-    """Positions count the items of `values`."""
-    values: Sequence[Any]
-    """The messages after the stages that replace messages."""
-    left_out: tuple[LeftOut, ...]
-    """The positions of the given messages that are left out."""
-    edited: int
-    """The number of messages with shortened tool results."""
-    pending: tuple[list[Span], int] | None
-    """The spans to summarize, and the number of messages that the summary then covers."""
-    systems: int
-    """The position after the system prompt."""
-    cut: int
-    """`Window.kept_from`, by position in the given messages."""
-    cleared: int
-    """`TrimState.cleared`."""
-    summary_used: bool
-    """Whether the summary of the state is a part of the conversation."""
 
 
 class Pipeline:
@@ -52,22 +38,25 @@ class Pipeline:
         keep: Callable[[Any], bool] | None,
         state: TrimState,
         model: str,
+        mark: Callable[[int], str],
     ) -> None:
+        """`mark`: the checksum of the messages before a position; see `Marks.before`."""
         self._messages = messages
         self._stages = stages
         self._keep = keep
         self._state = state
         self._model = model
+        self._mark = mark
         self._talks: dict[str, ReadingConversation] = {}
         """The conversation by its summary; by "" without a summary."""
 
-    def run(self, budget: Budget, counter: MessageCounter) -> PipelineResult:
+    def run(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         """`budget` has no reserve."""
-        counter = WireCounter(
+        counting = ShapeCounter(
             counter.count, counter.per_message, counter.priming, samples=counter.samples
         ).within(budget.room)
-        spliced, talk = self._spliced(budget.room, counter)
-        cleared = self._shorten(talk, spliced, budget, counter)
+        spliced, talk = self._spliced(budget.room, counting)
+        cleared = self._shorten(talk, spliced, budget, counting)
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
         starts_with_question = _starts_with_question(talk)
         if starts_with_question and self._keep:
@@ -76,23 +65,18 @@ class Pipeline:
         window = rule(talk, budget)
         if starts_with_question:
             window = _from_question(window, talk)
-        values, edited = spliced.values, talk.messages.edited
-        if edited:
-            values = [edited.get(at, value) for at, value in enumerate(values)]
-        return PipelineResult(
-            window,
-            values,
+        return TrimOutcome(
+            [talk.messages.value(at) for at in _kept(window, talk)],
+            window.tokens,
             tuple(sorted((*spliced.summarized, *spliced.original(window.left_out)))),
-            len(edited),
-            self._pending(talk, spliced, window, budget),
-            talk.systems,
             spliced.given(window.kept_from),
             cleared,
-            spliced.summary >= 0,
+            bool(talk.messages.edited),
+            self._to_summarize(talk, spliced, window, budget),
         )
 
     def _conversation(
-        self, values: Sequence[Any], counter: MessageCounter, summary: str = "", at: int = -1
+        self, values: Sequence[Any], counter: ShapeCounter, summary: str = "", at: int = -1
     ) -> ReadingConversation:
         """The conversation with these messages, of which `summary` is at a position."""
         talk = self._talks.get(summary)
@@ -122,7 +106,7 @@ class Pipeline:
                 cap_results(talk, stage, counter, budget.room)
         return spliced.given(cleared)
 
-    def _spliced(self, room: int, counter: MessageCounter) -> tuple[_Spliced, ReadingConversation]:
+    def _spliced(self, room: int, counter: ShapeCounter) -> tuple[_Spliced, ReadingConversation]:
         """The messages, with the known summary in place of the covered messages.
 
         The question that is being worked on is covered, but stays before the summary.
@@ -154,9 +138,10 @@ class Pipeline:
         spliced = _Spliced(values, spans, before, gaps)
         return spliced, self._conversation(values, counter, summary.content, before)
 
-    def _pending(
+    def _to_summarize(
         self, talk: ReadingConversation, spliced: _Spliced, window: Window, budget: Budget
-    ) -> tuple[list[Span], int] | None:
+    ) -> ToSummarize | None:
+        """The messages for the next summary; None while it is not due."""
         stage = next((s for s in self._stages if isinstance(s, ReplaceBySummary)), None)
         dropped = any(run.reason == "budget" for run in window.left_out)
         if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
@@ -169,10 +154,18 @@ class Pipeline:
         spans = [(run.start, run.stop) for run in spliced.original(runs)]
         covers = max((stop for _, stop in spans), default=0)
         known = self._state.covers if spliced.summary >= 0 else 0
+        if covers <= known:
+            return None
         question = spliced.given(talk.current) if talk.current >= talk.first_turn else -1
         if known <= question < covers:  # the summary speaks of the question, too
             spans = sorted([*spans, (question, question + 1)])
-        return (spans, covers) if covers > known else None
+        return ToSummarize(
+            View(self._messages, spans),
+            self._state.summary if spliced.summary >= 0 else "",
+            View(self._messages, [(talk.systems, covers)]),
+            covers,
+            self._mark(covers),
+        )
 
 
 def _example(messages: Sequence[Any], talk: ReadingConversation) -> Any:
@@ -253,20 +246,20 @@ def _pin_questions(talk: ReadingConversation) -> None:
         messages.pins.add(question)
 
 
+def _kept(window: Window, talk: ReadingConversation) -> Iterator[int]:
+    """The positions of the messages that the window keeps."""
+    left_out = [(run.start, run.stop) for run in window.left_out]
+    for start, stop in _gaps(left_out, 0, len(talk.messages)):
+        yield from range(start, stop)
+
+
 def _from_question(window: Window, talk: ReadingConversation) -> Window:
     """The window without answers at its start, because their question did not fit.
 
     Only `left_out` and `tokens` change.
     """
-    kept = [
-        at
-        for start, stop in _gaps(
-            [(run.start, run.stop) for run in window.left_out], 0, len(talk.messages)
-        )
-        for at in range(start, stop)
-    ]
     runs, tokens = list(window.left_out), window.tokens
-    for at in kept:
+    for at in _kept(window, talk):
         message = talk.messages[at]
         if message.role == "user":
             break

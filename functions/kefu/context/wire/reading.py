@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from kefu.context.conversation import Conversation, CountedOnce, Pairing
 from kefu.context.cost import MessageCounter
 from kefu.context.wire.parts import Shape
 from kefu.context.wire.shapes import role_of, shape_of
-from kefu.messages import Message, ToolCall
+from kefu.messages import Message, Role, ToolCall
 
 _STEPS = frozenset({"assistant", "tool"})
 """Roles of dicts that are never a question nor a system prompt."""
 
 
 _SOME_CALLS = (ToolCall("", "", ""),)
-"""The calls of an entry that has any; `ReadingConversation` reads which from its shape."""
+_ENTRIES: dict[tuple[Role, bool, bool], Message] = {
+    (role, calls, summary): Message(role, "", _SOME_CALLS if calls else (), summary=summary)
+    for role in get_args(Role)
+    for calls in (False, True)
+    for summary in (False, True)
+}
+"""What strategies see of a message: its role, whether it calls tools and whether it is a summary.
 
-
-class WireEntry(Message):
-    """A message of another API, as the strategies see it. The object has no content of its own."""
-
-    shape: Shape
+They have no text and no ids; `ReadingConversation` takes these from the shapes."""
 
 
 class Reading(Sequence[Message]):
-    """A list of messages of any format; entries are made when they are asked for.
+    """A list of messages of any format; each is read when it is asked for.
 
     The strategies know one kind of tool exchange: a message with calls, and then its results. In
     OpenAI's Responses API, a step of the model may be several items. All but the first of them are
@@ -107,9 +109,7 @@ class Reading(Sequence[Message]):
         return role_of(self.values[at]) or self.shape(at).role
 
     def is_question(self, at: int) -> bool:
-        value = self.values[at]
-        if type(value) is dict and value.get("role") in _STEPS:
-            return False
+        """Whether a message is the user's, and no summary."""
         return self.role(at) == "user" and not self[at].summary
 
     @property
@@ -156,14 +156,12 @@ class Reading(Sequence[Message]):
     def _read(self, at: int) -> Message:
         value, shape = self.value(at), self.shape(at)
         summary = value.summary if isinstance(value, Message) else at == self.summary_at
-        role, calls = shape.role, tuple[ToolCall, ...]()
+        if shape.role != "assistant":
+            return _ENTRIES[shape.role, False, summary]
         if self.continues(at):
-            role = "tool"
-        elif role == "assistant" and (shape.calls or (shape.step and self._is_answered(at))):
-            calls = _SOME_CALLS
-        entry = Message.__new__(WireEntry, role, "", calls, summary=summary)
-        entry.shape = shape
-        return entry
+            return _ENTRIES["tool", False, summary]
+        calls = bool(shape.calls) or (shape.step and self._is_answered(at))
+        return _ENTRIES["assistant", calls, summary]
 
     def _is_answered(self, at: int) -> bool:
         """Whether an item without calls is followed by items of its step, or by results."""
@@ -178,18 +176,18 @@ class ReadingConversation(Conversation):
 
     __slots__ = ("_systems",)
     messages: Reading
-    _costs: CountedOnce
+    _costs: CountedOnce[Shape]
     _systems: Sequence[int] | None
 
-    def __init__(self, reading: Reading, counter: MessageCounter) -> None:
+    def __init__(self, reading: Reading, counter: ShapeCounter) -> None:
         self._systems = None
-        super().__init__(reading, CountedOnce(reading, counter), counter.priming)
+        super().__init__(reading, CountedOnce(reading.shape, counter.of_shape), counter.priming)
         self.summary_at = reading.summary_at
 
-    def recount(self, counter: MessageCounter) -> None:
+    def recount(self, counter: ShapeCounter) -> None:
         """Take back all copies, and count with another counter."""
         self.messages.restore()
-        self._costs.recount(counter)
+        self._costs.recount(counter.of_shape)
         self.priming = counter.priming
 
     def replace(self, at: int, value: Any) -> None:
@@ -235,24 +233,24 @@ class ReadingConversation(Conversation):
         return unmatched, pairing.complete
 
     def _find_current(self) -> int:
-        at = self.open_calls - 1
-        while at >= self.first_turn and not self.messages.is_question(at):
-            at -= 1
-        return at if at >= self.first_turn else -1
+        values, is_question = self.messages.values, self.messages.is_question
+        for at in range(self.open_calls - 1, self.first_turn - 1, -1):
+            value = values[at]
+            if not (type(value) is dict and value.get("role") in _STEPS) and is_question(at):
+                return at
+        return -1
 
     def _starts_turn(self, at: int) -> bool:
-        return self.messages.role(at) == "user" and not self.messages[at].summary
+        return self.messages.is_question(at)
 
 
-class WireCounter(MessageCounter):
-    """Counts entries: their texts, and their images and files."""
+class ShapeCounter(MessageCounter):
+    """Counts messages of any format: their texts, and their images and files."""
 
     __slots__ = ()
 
-    def __call__(self, message: Message) -> int:
-        if not isinstance(message, WireEntry):
-            return super().__call__(message)
-        shape = message.shape
+    def of_shape(self, shape: Shape) -> int:
+        """The tokens of one message."""
         tokens = self.per_message + shape.tokens + (shape.named and self.per_message > 0)
         for text in shape.texts:
             if text:

@@ -99,9 +99,8 @@ def _plain(value: dict[str, Any]) -> Shape | None:
     if size != 3 or speaker != "assistant" or not calls or (content and type(content) is not str):
         return None
     texts: list[str] = [content] if content else []
-    return Shape("assistant", tuple(texts), calls=tuple(_chat_calls(calls, texts)))._replace(
-        texts=tuple(texts)
-    )
+    made = tuple(_chat_calls(calls, texts))
+    return Shape("assistant", tuple(texts), calls=made)
 
 
 def _own(value: Message) -> Shape:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kefu.context.cost import MessageCounter
+from kefu.context.cost import LONGEST_TOKEN, MessageCounter
 from kefu.context.stages import CapToolResults, ClearToolResults
 from kefu.context.wire.edits import beginning_and_end, with_results
+from kefu.context.wire.parts import ResultText
 from kefu.context.wire.reading import ReadingConversation
 
 
@@ -58,9 +59,16 @@ def _clear_before(
     room: int,
 ) -> None:
     spent, pins = 0, talk.messages.pins
+    least = counter.of_text(stage.placeholder)
+
+    def is_longer(result: ResultText) -> bool:
+        """Whether the placeholder has fewer tokens; a long text need not be counted for that."""
+        text = result.text
+        return len(text) > LONGEST_TOKEN * least or counter.of_text(text) + result.tokens > least
+
     for at in _backwards(talk):
-        if at < stop and at not in pins:
-            _clear(talk, at, stage, counter.of_text)
+        if at < stop and at not in pins and talk.messages.shape(at).results:
+            _clear(talk, at, stage, is_longer)
         spent += talk.message_cost(at)
         if spent > room:
             return
@@ -71,22 +79,23 @@ def _backwards(talk: ReadingConversation) -> Iterator[int]:
 
 
 def _clear(
-    talk: ReadingConversation, at: int, stage: ClearToolResults, count: Callable[[str], int]
+    talk: ReadingConversation,
+    at: int,
+    stage: ClearToolResults,
+    is_longer: Callable[[ResultText], bool],
 ) -> None:
-    results = talk.messages.shape(at).results
-    if not results:
-        return
-    least = count(stage.placeholder)
-    names = talk.messages.tools_of(at) if stage.exempt else {}
+    reading = talk.messages
+    results = reading.shape(at).results
+    names = reading.tools_of(at) if stage.exempt else {}
     texts = {
         number: stage.placeholder
         for number, result in enumerate(results)
         if result.path
-        and count(result.text) + result.tokens > least
         and (result.tool or names.get(result.call_id)) not in stage.exempt
+        and is_longer(result)
     }
     if texts:
-        talk.replace(at, with_results(talk.messages.value(at), results, texts, whole=True))
+        talk.replace(at, with_results(reading.value(at), results, texts, whole=True))
 
 
 def cap_results(
@@ -107,8 +116,9 @@ def cap_results(
     spent, pins = 0, talk.messages.pins
     for at in _backwards(talk):
         in_tail = at >= talk.open_calls
-        if in_tail or at not in pins:
-            _cap(talk, at, min(at_most, level) if in_tail else at_most, counter.of_text)
+        most = min(at_most, level) if in_tail else at_most
+        if talk.message_cost(at) > most and (in_tail or at not in pins):
+            _cap(talk, at, most, counter.of_text)
         spent += talk.message_cost(at)
         if spent > room and not in_tail:
             return
@@ -116,8 +126,6 @@ def cap_results(
 
 def _cap(talk: ReadingConversation, at: int, at_most: int, count: Callable[[str], int]) -> None:
     results = talk.messages.shape(at).results
-    if not results:
-        return
     texts = {
         number: beginning_and_end(result.text, at_most, count)
         for number, result in enumerate(results)
