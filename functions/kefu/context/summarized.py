@@ -13,7 +13,7 @@ from kefu.context.summary import Summarize, summary_message, summary_text
 from kefu.context.trim import window_for
 from kefu.context.trim.recent import room_after_fixed
 from kefu.context.trimmed import Trimmed, trim_messages
-from kefu.context.window import LeftOut, View, Window
+from kefu.context.window import LeftOut, View, Window, leave_out
 from kefu.messages import Message
 
 
@@ -99,22 +99,14 @@ def _window(
     ]
     if moved:
         runs = sorted([LeftOut(systems, first, "summarized"), *runs])
+    joined: list[LeftOut] = []
+    for run in runs:
+        leave_out(joined, *run)
     return Window(
         tuple(done),
-        View(messages, [(start, stop) for start, stop, _ in runs]),
+        View(messages, [(start, stop) for start, stop, _ in joined]),
         done.tokens,
         done.limit,
         done.over_budget,
-        tuple(_joined(runs)),
+        tuple(joined),
     )
-
-
-def _joined(runs: Sequence[LeftOut]) -> list[LeftOut]:
-    """The runs, with those of the same reason that follow each other as one."""
-    joined: list[LeftOut] = []
-    for run in runs:
-        if joined and joined[-1].stop == run.start and joined[-1].reason == run.reason:
-            joined[-1] = joined[-1]._replace(stop=run.stop)
-        else:
-            joined.append(run)
-    return joined

@@ -122,10 +122,11 @@ def window_of(
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
     `kept` and `holes` are in order; spans may be empty or adjacent.
     """
-    shown, out = _runs(kept, holes, len(messages))
+    out = _left_out(kept, holes, len(messages))
+    dropped = [(start, stop) for start, stop, _ in out]
     return Window(
-        View(messages, shown),
-        View(messages, [(start, stop) for start, stop, _ in out]),
+        View(messages, gaps(dropped, 0, len(messages))),
+        View(messages, dropped),
         tokens,
         room,
         tokens > room,
@@ -134,39 +135,35 @@ def window_of(
     )
 
 
-def _runs(
-    kept: Iterable[Span], holes: Iterable[Span], end: int
-) -> tuple[list[Span], list[LeftOut]]:
-    """The runs of kept messages and of omitted ones, up to the position `end`."""
-    shown: list[Span] = []
+def _left_out(kept: Iterable[Span], holes: Iterable[Span], end: int) -> list[LeftOut]:
+    """The runs of omitted messages up to the position `end`."""
     out: list[LeftOut] = []
     ordered_holes = iter((*holes, (end, end)))
     hole = next(ordered_holes)
     at = 0
     for start, stop in (*kept, (end, end)):
-        if at < start:
-            _leave_out(out, at, start, "budget")
-            at = start
+        leave_out(out, at, start, "budget")
+        at = max(at, start)
         while hole[0] < stop:
-            _show(shown, at, hole[0])
-            _leave_out(out, *hole, "broken_tool_group")
+            leave_out(out, *hole, "broken_tool_group")
             at = hole[1]
             hole = next(ordered_holes)
-        if at < stop:
-            _show(shown, at, stop)
-            at = stop
-    return shown, out
+        at = max(at, stop)
+    return out
 
 
-def _show(spans: list[Span], start: int, stop: int) -> None:
-    if start >= stop:
-        return
-    if spans and spans[-1][1] == start:
-        start = spans.pop()[0]
-    spans.append((start, stop))
+def gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
+    """The parts of a span that lie between others, which are in order."""
+    for first, last in spans:
+        if start < first:
+            yield start, first
+        start = last
+    if start < stop:
+        yield start, stop
 
 
-def _leave_out(runs: list[LeftOut], start: int, stop: int, reason: Reason) -> None:
+def leave_out(runs: list[LeftOut], start: int, stop: int, reason: Reason) -> None:
+    """Append a run, joined with the last one if that ends there for the same reason."""
     if start >= stop:
         return
     if runs and runs[-1].stop == start and runs[-1].reason == reason:

@@ -18,7 +18,7 @@ from kefu.context.stages import (
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
-from kefu.context.window import LeftOut, Span, View, Window
+from kefu.context.window import LeftOut, Span, View, Window, gaps
 from kefu.context.wire.edits import question_like
 from kefu.context.wire.reading import Reading, ReadingConversation, ShapeCounter
 from kefu.context.wire.shorten import cap_results, clear_results
@@ -43,6 +43,7 @@ class Pipeline:
         """`mark`: the checksum of the messages before a position; see `Marks.before`."""
         self._messages = messages
         self._stages = stages
+        self._rule = STRATEGIES[next(s.rule for s in stages if isinstance(s, DropTurns))]
         self._keep = keep
         self._state = state
         self._model = model
@@ -57,13 +58,9 @@ class Pipeline:
         ).within(budget.room)
         spliced, talk = self._spliced(budget.room, counting)
         cleared = self._shorten(talk, spliced, budget, counting)
-        rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
-        starts_with_question = _starts_with_question(talk)
-        if starts_with_question and self._keep:
-            _pin_questions(talk)
         talk.kept_from = spliced.position(self._state.cut)
-        window = rule(talk, budget)
-        if starts_with_question:
+        window = self._rule(talk, budget)
+        if _starts_with_question(talk):
             window = _from_question(window, talk)
         return TrimOutcome(
             [talk.messages.value(at) for at in _kept(window, talk)],
@@ -83,6 +80,8 @@ class Pipeline:
         if talk is None:
             reading = Reading(values, self._model, self._keep, at)
             talk = self._talks[summary] = ReadingConversation(reading, counter)
+            if self._keep and _starts_with_question(talk):
+                _pin_questions(talk)
         else:
             talk.recount(counter)
         return talk
@@ -122,8 +121,6 @@ class Pipeline:
             return whole, talk
         own = isinstance(messages[-1], Message)
         question = talk.current if first <= talk.current < covers else -1
-        if self._keep and _starts_with_question(talk):
-            _pin_questions(talk)
         kept = [*talk.pinned_exchanges(covers)][::-1]
         if question >= 0 and not any(start <= question < stop for start, stop in kept):
             kept = sorted([*kept, (question, question + 1)])
@@ -134,8 +131,8 @@ class Pipeline:
         for start, stop in spans:
             values += [value] if start < 0 else messages[start:stop]
         before = sum(stop - start for start, stop in spans[: at + 1])
-        gaps = [LeftOut(*gap, "summarized") for gap in _gaps(kept, first, covers)]
-        spliced = _Spliced(values, spans, before, gaps)
+        summarized = [LeftOut(*gap, "summarized") for gap in gaps(kept, first, covers)]
+        spliced = _Spliced(values, spans, before, summarized)
         return spliced, self._conversation(values, counter, summary.content, before)
 
     def _to_summarize(
@@ -146,11 +143,10 @@ class Pipeline:
         dropped = any(run.reason == "budget" for run in window.left_out)
         if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
             return None
-        rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
         talk.kept_from = 0
         step = budget.trim_step if stage.repeated else 0.0
         lower = budget._replace(limit=int((1 - stage.step) * budget.room), trim_step=step)
-        runs = [run for run in rule(talk, lower).left_out if run.reason == "budget"]
+        runs = [run for run in self._rule(talk, lower).left_out if run.reason == "budget"]
         spans = [(run.start, run.stop) for run in spliced.original(runs)]
         covers = max((stop for _, stop in spans), default=0)
         known = self._state.covers if spliced.summary >= 0 else 0
@@ -216,16 +212,6 @@ def _fits(talk: ReadingConversation, room: int) -> bool:
     return talk.exchanges_back(0, len(talk.messages), room - talk.priming)[0] == 0
 
 
-def _gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
-    """The parts of a span that lie between others."""
-    for first, last in spans:
-        if start < first:
-            yield start, first
-        start = last
-    if start < stop:
-        yield start, stop
-
-
 def _starts_with_question(talk: ReadingConversation) -> bool:
     """Whether the first message in another API's format is the user's, as Anthropic requires."""
     messages, at = talk.messages, talk.systems
@@ -249,7 +235,7 @@ def _pin_questions(talk: ReadingConversation) -> None:
 def _kept(window: Window, talk: ReadingConversation) -> Iterator[int]:
     """The positions of the messages that the window keeps."""
     left_out = [(run.start, run.stop) for run in window.left_out]
-    for start, stop in _gaps(left_out, 0, len(talk.messages)):
+    for start, stop in gaps(left_out, 0, len(talk.messages)):
         yield from range(start, stop)
 
 
