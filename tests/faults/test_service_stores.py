@@ -99,7 +99,7 @@ async def test_chats_go_on_and_one_waits_for_at_most_three_calls(
     # be in the third chat.
     await chats(running, 2)
     before = len(given_up(running))
-    await chats(running, 6)
+    await chats(running, 4)  # a lease has ten places, and a slow machine may use it from the start
     assert len(given_up(running)) == before, "others waited for the store"
     assert "store degraded" in running.service.stderr
 
