@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from operator import itemgetter
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from kefu.context.window import Span
 from kefu.messages import Message, ToolCall
@@ -42,17 +42,6 @@ class CountedOnce(dict[int, int], Generic[M]):
         self.clear()
 
 
-class Marked(NamedTuple):
-    """Positions after `Conversation.first_turn` that a caller knows, so that no search is needed.
-
-    They are in order.
-    """
-
-    turns: Sequence[int]
-    systems: Sequence[int]
-    pinned: Sequence[int]
-
-
 class Conversation:
     """A list of messages, as strategies see it. It is read from its end, so few are counted.
 
@@ -64,7 +53,6 @@ class Conversation:
         "_costs",
         "_holes",
         "_in_order",
-        "_marked",
         "_starts",
         "current",
         "first_turn",
@@ -99,7 +87,6 @@ class Conversation:
         costs: Mapping[int, int] | Sequence[int],
         priming: int = 0,
         kept_from: int = 0,
-        marked: Marked | None = None,
     ) -> None:
         """`costs`: the cost of each message by position, as `CountedOnce` has it."""
         self.messages = messages
@@ -107,7 +94,6 @@ class Conversation:
         self.kept_from = kept_from
         self.summary_at = -1
         self._costs = costs
-        self._marked = marked
         self._starts: dict[int, int] = {}
         """The results of `_start_before`, by position."""
         self._holes: set[Span] = set()
@@ -149,9 +135,6 @@ class Conversation:
 
     def turns(self, start: int, stop: int) -> Sequence[int]:
         """The positions of the user messages in a span, in order."""
-        if self._marked:
-            known = self._marked.turns
-            return known[bisect_left(known, start) : bisect_left(known, stop)]
         return [at for at in range(start, stop) if self._starts_turn(at)]
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
@@ -163,8 +146,6 @@ class Conversation:
 
     def later_systems(self) -> Sequence[int]:
         """The positions of the system messages after `first_turn`, in order."""
-        if self._marked:
-            return self._marked.systems
         messages, first = self.messages, self.first_turn
         if "system" not in set(map(_ROLE, islice(messages, first, None))):  # as in most
             return ()
@@ -175,8 +156,6 @@ class Conversation:
         """The positions of the pinned messages after `first_turn`, newest first; no system
         messages. Older messages are read only as they are requested.
         """
-        if self._marked:
-            return reversed(self._marked.pinned)
         messages = self.messages
         if not any(map(_PINNED, messages)):  # so it is in most conversations
             return iter(())
@@ -288,9 +267,6 @@ class Conversation:
         return end
 
     def _find_current(self) -> int:
-        if self._marked:
-            turns = self._marked.turns
-            return turns[-1] if turns else -1
         at = self.open_calls - 1
         while at >= self.first_turn and not self._starts_turn(at):
             at -= 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kefu.context.budget import Budget
-from kefu.context.conversation import Conversation, Marked, extent_of_prompt, starts_turn
+from kefu.context.conversation import Conversation, extent_of_prompt, starts_turn
 from kefu.context.cost import CALIBRATED, AnyCounter, counter_for, message_counter
 from kefu.context.reports import Compaction, Forecast, Removed, State
 from kefu.context.running_costs import RunningCosts
@@ -21,6 +21,38 @@ from kefu.context.window import Window, window_of
 from kefu.messages import Message
 
 _NEAR_FULL_SHARE = 0.8
+
+
+class _Positions(NamedTuple):
+    """Positions after `Conversation.first_turn`, in order."""
+
+    turns: array[int]
+    """Of the user messages."""
+    systems: list[int]
+    pinned: list[int]
+
+
+class _RunningConversation(Conversation):
+    """A conversation of which the manager knows the positions, so that nothing is searched for."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, known: _Positions, *given: Any) -> None:
+        self._known = known
+        super().__init__(*given)
+
+    def turns(self, start: int, stop: int) -> Sequence[int]:
+        known = self._known.turns
+        return known[bisect_left(known, start) : bisect_left(known, stop)]
+
+    def later_systems(self) -> Sequence[int]:
+        return self._known.systems
+
+    def pinned(self) -> Iterator[int]:
+        return reversed(self._known.pinned)
+
+    def _find_current(self) -> int:
+        return self._known.turns[-1] if self._known.turns else -1
 
 
 class MessageContextManager:
@@ -121,9 +153,8 @@ class MessageContextManager:
         if tokens <= room and not (self._costs.holes or self.budget.max_messages):
             end = len(self._messages)
             return window_of(self._messages, [(0, end)], (), tokens, room)
-        marked = Marked(self._turns, self._systems, self._pinned)
-        talk = Conversation(
-            self._messages, self._costs, self._count.priming, self._kept_from, marked
+        talk = _RunningConversation(
+            self._positions, self._messages, self._costs, self._count.priming, self._kept_from
         )
         return self._plan(talk, self.budget)
 
@@ -203,9 +234,9 @@ class MessageContextManager:
         if is_first or message.role == "system" or message.pinned == pinned:
             return
         if pinned:
-            insort(self._pinned, at)
+            insort(self._positions.pinned, at)
         else:
-            self._pinned.remove(at)
+            self._positions.pinned.remove(at)
 
     def clear(self) -> None:
         """Remove all messages but the system prompt, and the correction of `calibrate`."""
@@ -245,21 +276,19 @@ class MessageContextManager:
         if at < self._first_turn:
             return
         if message.role == "system":
-            self._systems.append(at)
+            self._positions.systems.append(at)
         else:
             if starts_turn(message):
-                self._turns.append(at)
+                self._positions.turns.append(at)
             if message.pinned:
-                self._pinned.append(at)
+                self._positions.pinned.append(at)
 
     def _reset(self) -> None:
         self._messages: list[Message] = []
         self._costs = RunningCosts()
         self._ids = array("I")
         self._roles: Counter[str] = Counter()
-        self._turns = array("I")
-        self._systems: list[int] = []
-        self._pinned: list[int] = []
+        self._positions = _Positions(array("I"), [], [])
         self._first_turn = 0
         self._kept_from = self._counted = 0
 
