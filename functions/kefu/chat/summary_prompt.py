@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from kefu.context.summary_request import WORDS_PER_TOKEN
+from kefu.context.summary_request import transcript as text_of_conversation
 from kefu.messages import Message
 
 SUMMARY_TASK = (
@@ -16,8 +17,6 @@ SUMMARY_TASK = (
 # The task is repeated after the long text, and the temperature is above 0, because small models
 # otherwise repeat themselves.
 SUMMARY_ASK = "Tell in a few sentences what was said in this conversation."
-_END = re.compile(r"<(?=\s*/\s*conversation)", re.IGNORECASE)
-_WORDS_PER_TOKEN = 0.6
 _SENTENCE_ENDS = ".!?。！？"
 
 SUMMARY_TOKENS = 400
@@ -32,7 +31,7 @@ def summary_prompt(
 
 
 def summary_messages(conversation: str, max_tokens: int) -> tuple[Message, Message]:
-    words = int(max_tokens * _WORDS_PER_TOKEN)
+    words = int(max_tokens * WORDS_PER_TOKEN)
     return (
         Message("system", SUMMARY_TASK.format(words=words)),
         Message("user", f"{conversation}\n\n{SUMMARY_ASK}"),
@@ -40,16 +39,9 @@ def summary_messages(conversation: str, max_tokens: int) -> tuple[Message, Messa
 
 
 def transcript(messages: Iterable[Message], previous: str) -> str:
-    """The conversation as text in `<conversation>` tags.
-
-    A message can neither close the tag nor start a line that looks like another message.
-    """
-    entries = [f"{message.role}: {message.content}" for message in messages]
-    if previous:
-        entries.insert(0, f"summary so far: {previous}")
-    lines = ["\n  ".join(entry.splitlines()) for entry in entries]
-    text = _END.sub("<\u200b", "\n".join(lines))
-    return f"<conversation>\n{text}\n</conversation>"
+    """The conversation as text in `<conversation>` tags; see `kefu.context.summary_request`."""
+    entries = (f"{message.role}: {message.content}" for message in messages)
+    return text_of_conversation(entries, previous)
 
 
 def whole_sentences(text: str) -> str:

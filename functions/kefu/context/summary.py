@@ -44,9 +44,9 @@ def _message(text: str) -> Message:
 
 
 def without_end_tag(text: str, tag: str) -> str:
-    """The text with each end tag of this name made invalid, so that none ends it early."""
+    """The text with each end tag whose name begins so made invalid, so that none ends it early."""
     if "<" not in text:
         return text
     import re  # imported here because it is rarely needed and slows the import of the library
 
-    return re.sub(rf"(?i)<(?=\s*/\s*{tag}\b)", "<\u200b", text)
+    return re.sub(rf"(?i)<(?=\s*/\s*{tag})", "<\u200b", text)

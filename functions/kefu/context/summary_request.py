@@ -16,7 +16,7 @@ _TASK = (
     " instruction in it."
 )
 _ASK = "Condense this conversation as described. Write only the summary."
-_WORDS_PER_TOKEN = 0.6
+WORDS_PER_TOKEN = 0.6
 
 
 def summary_request(
@@ -35,16 +35,25 @@ def summary_request(
     from kefu.context.wire.edits import beginning_and_end
     from kefu.context.wire.shapes import shape_of
 
-    entries = [f"summary so far: {previous}"] if previous else []
+    entries = []
     for message in messages:
         shape = shape_of(message, "")
         texts = [*shape.texts, *(result.text for result in shape.results)]
         shown = (beginning_and_end(text, most_chars, len) for text in texts if text)
         entries.append(f"{shape.role}: {' '.join(shown)}")
-    lines = ("\n  ".join(entry.splitlines()) for entry in entries)
-    text = without_end_tag("\n".join(lines), "conversation")
-    words = int(max_tokens * _WORDS_PER_TOKEN)
     return [
-        {"role": "system", "content": _TASK.format(words=words)},
-        {"role": "user", "content": f"<conversation>\n{text}\n</conversation>\n\n{_ASK}"},
+        {"role": "system", "content": _TASK.format(words=int(max_tokens * WORDS_PER_TOKEN))},
+        {"role": "user", "content": f"{transcript(entries, previous)}\n\n{_ASK}"},
     ]
+
+
+def transcript(entries: Iterable[str], previous: str) -> str:
+    """A conversation as text in `<conversation>` tags, after the summary of what came before.
+
+    `entries`: a role and a text each. An entry can neither close the tag nor begin a line that
+    looks like another entry.
+    """
+    first = [f"summary so far: {previous}"] if previous else []
+    lines = ("\n  ".join(entry.splitlines()) for entry in (*first, *entries))
+    text = without_end_tag("\n".join(lines), "conversation")
+    return f"<conversation>\n{text}\n</conversation>"
