@@ -97,4 +97,4 @@ def test_a_model_that_repeats_its_prompt_is_found(kefu: Kefu, upstream: Scripted
 
 
 def test_a_file_or_the_set_must_be_named(kefu: Kefu) -> None:
-    assert kefu("test").err == "kefu: name a file of questions, or --redteam\n"
+    assert kefu("test").err == "kefu: name a file of questions, --redteam or --changed\n"

@@ -17,6 +17,7 @@ from kefu.knowledge.finding import LARGE_SITE_PASSAGES, MAX_RANKED_PASSAGES
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge import schema
+from kefu.stores.sqlite.knowledge.changes import changes, note_changes, page_texts
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
@@ -440,3 +441,35 @@ def test_a_killed_run_leaves_the_old_file_or_the_new_one(file: Path) -> None:
         assert opened.facts.made in {1_800_000_000.0, 1.0, 2.0}
         assert opened.find("refund", (), 1)
         opened.close()
+
+
+def test_the_notes_name_pages_whose_texts_changed_or_went(tmp_path: Path) -> None:
+    """A text that all pages share, such as a menu, is that of the first page alone."""
+    path = tmp_path / "site.kefu"
+    days = [86_400.0 * day for day in (1, 2, 3, 4, 200)]
+
+    def learn(at: float, *texts: str, menu: str = "Home") -> dict[str, float]:
+        last = page_texts(path)
+        pages = [
+            page(f"p{number}", f"Page {number}", Block(menu), Block(f"{text}. " * 20))
+            for number, text in enumerate(texts)
+        ]
+        write(path, run(pages, at))
+        note_changes(path, last, at)
+        return {url.removeprefix(f"{SITE}/"): when for url, when in changes(path).items()}
+
+    with pytest.raises(FileNotFoundError, match=r"site.kefu.changes does not exist"):
+        changes(path)
+    names = ["Norway", "Sweden", "Denmark", "Finland", "Iceland", "Greece", "Spain", "Italy"]
+    numbers = [f"p{number}" for number in range(8)]
+    assert learn(days[0], *names) == dict.fromkeys(numbers, days[0])
+    again = learn(days[1], *names, menu="Welcome")
+    assert again == {**dict.fromkeys(numbers, days[0]), "p0": days[1]}
+    fewer = learn(days[2], "Norway", "Oslo", *names[2:7], menu="Welcome")
+    changed = {name: when for name, when in fewer.items() if when == days[2]}
+    assert changed == {"p1": days[2], "p7": days[2]}
+    same = "Norway", "Oslo", *names[2:7]
+    assert learn(days[3], *same, menu="Welcome") == fewer
+    assert "p7" not in learn(days[4], *same, menu="Welcome")
+    (tmp_path / "site.kefu.changes").write_text("[")
+    assert learn(days[4], *same[:6], "Bergen", menu="Welcome") == {"p6": days[4]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, cast
 
@@ -19,7 +19,10 @@ from kefu.settings import Settings
 MAX_CHATS = 2000
 """The newest chats are read, up to this number."""
 
-_SESSIONS_PER_PAGE, _MAX_MESSAGES = 200, 1000
+MAX_MESSAGES = 1000
+"""The newest messages of a chat are read, up to this number."""
+
+_SESSIONS_PER_PAGE = 200
 
 
 async def collected(settings: Settings) -> Gaps:
@@ -28,12 +31,12 @@ async def collected(settings: Settings) -> Gaps:
     asked, cited, chats = list[VisitorQuestion](), set[str](), 0
     with closing(open_learnt_file(settings.knowledge)) as pages:
         async with open_chats(settings, clock) as store:
-            async for session in _newest(store, clock.now()):
+            async for session in newest_chats(store, clock.now()):
                 chats += 1
-                messages = await store.messages(session.id, limit=_MAX_MESSAGES, now=clock.now())
+                messages = await store.messages(session.id, limit=MAX_MESSAGES, now=clock.now())
                 calls = await store.calls(session.id)
                 asked += _asked(session, messages, calls)
-                cited |= _cited(calls)
+                cited |= cited_pages(calls)
         return Gaps(
             gaps(asked, pages.languages),
             chats,
@@ -43,7 +46,8 @@ async def collected(settings: Settings) -> Gaps:
         )
 
 
-async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
+async def newest_chats(store: Sessions, now: float) -> AsyncIterator[Session]:
+    """The chats, newest first, at most `MAX_CHATS`."""
     cursor, left = None, MAX_CHATS
     while left:
         page = await store.newest(SessionFilter(), cursor, min(_SESSIONS_PER_PAGE, left), now)
@@ -74,7 +78,7 @@ def _asked(
     ]
 
 
-def _cited(calls: Sequence[CallRecord]) -> set[str]:
+def cited_pages(calls: Iterable[CallRecord]) -> set[str]:
     """The pages that the answers cite, without fragments."""
     return {
         passage["url"].partition("#")[0]

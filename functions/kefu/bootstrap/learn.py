@@ -22,6 +22,7 @@ from kefu.knowledge.learning import (
     State,
 )
 from kefu.knowledge.pages import Block, PageText
+from kefu.stores.sqlite.knowledge.changes import note_changes, page_texts
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
@@ -86,7 +87,10 @@ def learn(
     added = options.meaning
     if added and encoded:
         added = added._replace(encoded=encoded)
-    return _written(report, write(options.output, run, added))
+    texts = page_texts(options.output)
+    size = write(options.output, run, added)
+    note_changes(options.output, texts, run.made)
+    return _written(report, size)
 
 
 def _written(report: LearningReport, size: Size) -> LearningReport:

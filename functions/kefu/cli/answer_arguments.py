@@ -34,6 +34,12 @@ def add_test(commands: Commands) -> None:
         help="also ask 200 questions of attackers, in English and Chinese: injections, other "
         "topics, promises of prices, data of others, abuse of tools",
     )
+    test.add_argument(
+        "--changed",
+        action="store_true",
+        help="also ask the questions of stored chats whose cited pages `kefu learn` found changed, "
+        "and show both answers",
+    )
     test.add_argument("--server", metavar="URL", help="ask a running service, as the widget does")
     add_visitor(test)
     test.add_argument(

@@ -33,6 +33,7 @@ from kefu.evaluation.redteam import redteam
 from kefu.evaluation.report import junit, line, part_lines, summary
 from kefu.evaluation.run import Plan, Result, run_cases
 from kefu.evaluation.source import WrongFile
+from kefu.evaluation.stored import changed_cases
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, problem_with_server, read_settings, wrong_use
@@ -44,7 +45,11 @@ from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 def run(options: argparse.Namespace) -> int:
     """Run the cases. Returns the exit code. Raises WrongUse."""
     settings = read_settings()
-    cases = [one for one in _cases(options, settings) if options.only in one.name]
+    found = _cases(options, settings)
+    if not found:
+        sys.stdout.write("No stored answer cites a page that has changed since.\n")
+        return 0
+    cases = [one for one in found if options.only in one.name]
     if not cases:
         raise WrongUse(f"no case has {options.only} in its name")
     if problem := problem_with_server(options.server, options.origin, options.user_token):
@@ -55,14 +60,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _cases(options: argparse.Namespace, settings: Settings) -> list[Case]:
-    if not (options.file or options.redteam):
-        raise WrongUse("name a file of questions, or --redteam")
+    if not (options.file or options.redteam or options.changed):
+        raise WrongUse("name a file of questions, --redteam or --changed")
     with wrong_use(WrongFile):
         cases = read(Path(options.file)) if options.file else []
     if options.redteam:
         cases += redteam(has_judge=not settings.without_model)
         if settings.without_model:
             sys.stderr.write("kefu: without an API key there is no judge: rules alone decide.\n")
+    if options.changed:
+        with wrong_use(OSError, ValueError):
+            cases += asyncio.run(changed_cases(settings))
     return named_apart(cases)
 
 
@@ -112,7 +120,8 @@ class _Run:
 
             def new_chat(case: Case, preset: str) -> ServiceChat:
                 visitor = visitor_in(case, tested.visitor._replace(preset=preset), settings)
-                return ServiceChat(tested.url, visitor, gate, tested.given)
+                history = case.stored.history if case.stored else ()
+                return ServiceChat(tested.url, visitor, gate, tested.given, history)
 
             await run_cases(self._chosen(), self._plan, new_chat, judge, self._done)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 
 from kefu.errors import GatewayTimeout, RateLimited, SessionBusy, UpstreamUnavailable
@@ -49,12 +49,15 @@ class ServiceChat:
         visitor: ServerVisitor,
         gate: QuestionGate,
         given: GivenResults | None = None,
+        history: Sequence[Mapping[str, str]] = (),
     ) -> None:
-        """`given`: has the results of calls, if this process gives them."""
+        """`given`: has the results of calls, if this process gives them. `history`: messages that
+        were said before.
+        """
         self._server = KefuServer(url, visitor._replace(sources="passages", steps=True))
         self._gate = gate
         self._given = given
-        self._messages: list[Mapping[str, str]] = []
+        self._messages = list(history)
 
     async def ask(self, question: CaseQuestion) -> ServiceAnswer:
         """The last answer: after a card that the file answers, the one to the click.

@@ -58,6 +58,14 @@ class CaseQuestion(NamedTuple):
         return any(given.values()) if isinstance(given, Mapping) else bool(given)
 
 
+class StoredAnswer(NamedTuple):
+    """What a visitor read."""
+
+    text: str
+    history: Sequence[Mapping[str, str]]
+    """The messages before the question, `role` and `content`."""
+
+
 class Case(NamedTuple):
     """A chat of one or more questions, in order."""
 
@@ -69,7 +77,8 @@ class Case(NamedTuple):
     """Cases of a group are counted together; "" for none."""
     user: Mapping[str, str] = MappingProxyType({})
     """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
-    """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
+    stored: StoredAnswer | None = None
+    """The answer to a question of a real visitor, for comparison."""
 
 
 def named_apart(cases: Iterable[Case]) -> list[Case]:
@@ -85,3 +94,9 @@ def named_apart(cases: Iterable[Case]) -> list[Case]:
 
 def needs_judge(expected: Expected) -> bool:
     return bool(expected.judge) or any(map(needs_judge, expected.any))
+
+
+def short(question: str) -> str:
+    """The name of a case without a name."""
+    line = " ".join(question.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"

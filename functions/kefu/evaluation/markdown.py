@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from kefu.evaluation.comparison import LastRun, comparison_lines, was
-from kefu.evaluation.report import MARKS, groups, passed_cases, passed_runs, reasons, summary
+from kefu.evaluation.report import (
+    MARKS,
+    answer_now,
+    groups,
+    passed_cases,
+    passed_runs,
+    reasons,
+    summary,
+)
 from kefu.evaluation.run import Result
 
 _ORDER = ("failed", "error", "passed", "skipped")
@@ -23,6 +31,7 @@ def markdown(results: Sequence[Result], last: LastRun, seconds: float) -> str:
     lines += [_row(["", "Case", *heads, "Reason"]), _row(["---"] * (len(presets) + 3))]
     lines += [_row(one) for one in _rows(results, presets, last)]
     lines += [_row(one) for one in _group_rows(results, presets)]
+    lines += _side_by_side(results)
     return "\n".join(lines) + "\n"
 
 
@@ -55,6 +64,18 @@ def _group_rows(results: Sequence[Result], presets: Sequence[str]) -> Iterator[l
             for one in presets
         ]
         yield ["", f"all of {_cell(group)}", *parts, ""]
+
+
+def _side_by_side(results: Sequence[Result]) -> Iterator[str]:
+    """A table of the questions of real visitors, with both answers."""
+    asked = [(one, one.case.stored) for one in results if one.case.stored]
+    if asked:
+        yield from ("", "Questions that cited pages which have changed:", "")
+        yield from (_row(["Question", "Before", "Now"]), _row(["---"] * 3))
+    for one, stored in asked:
+        preset = f" [{one.preset}]" if one.preset else ""
+        cells = (one.case.questions[0].ask + preset, stored.text, answer_now(one))
+        yield _row([*map(_cell, cells)])
 
 
 def _worst(results: Iterable[Result]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kefu.evaluation.cases import Case, CaseQuestion, Expected
+from kefu.evaluation.cases import Case, CaseQuestion, Expected, short
 from kefu.evaluation.fields import (
     known_keys,
     language,
@@ -86,7 +86,7 @@ def _case(content: object, number: int, common: _Common) -> Case:
         user = user_claims(given["user"], f"{place}: user") if "user" in given else {}
     group = text(given["group"], f"{place}: group") if "group" in given else ""
     pass_rate = _pass_rate(given, place, common.pass_rate)
-    return Case(name or _short(questions[0].ask), questions, pass_rate, group, user)
+    return Case(name or short(questions[0].ask), questions, pass_rate, group, user)
 
 
 def _turns(given: Mapping[str, Any], place: str, common: _Common) -> Iterator[CaseQuestion]:
@@ -101,11 +101,6 @@ def _turns(given: Mapping[str, Any], place: str, common: _Common) -> Iterator[Ca
     for number, turn in enumerate(given["turns"], 1):
         where = f"{place}, turn {number}"
         yield _question(known_keys(turn, _TURN_KEYS, where), where, common)
-
-
-def _short(line: str) -> str:
-    line = " ".join(line.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _question(given: Mapping[str, Any], place: str, common: _Common) -> CaseQuestion:

@@ -25,7 +25,11 @@ def line(result: Result, *, steps: bool = False) -> str:
     """
     runs = f", {passed_runs(result)}" if len(result.runs) > 1 else ""
     head = f"{MARKS[result.status]:<5}  {result.seconds:6.1f} s  {title(result)}{runs}"
-    below = [*reasons(result), *(_steps(result) if steps and result.status == "passed" else ())]
+    below = [
+        *reasons(result),
+        *_both(result),
+        *(_steps(result) if steps and result.status == "passed" else ()),
+    ]
     return "\n".join([head, *(f"         {one}" for one in below)])
 
 
@@ -37,6 +41,19 @@ def title(result: Result) -> str:
 def passed_runs(result: Result) -> str:
     """Such as `4 of 5`; the runs that passed."""
     return f"{result.passed} of {len(result.runs)}"
+
+
+def _both(result: Result) -> Iterator[str]:
+    """Both answers to a question of a real visitor."""
+    if result.case.stored:
+        yield f"before: {' '.join(result.case.stored.text.split())}"
+        yield f"now: {' '.join(answer_now(result).split())}"
+
+
+def answer_now(result: Result) -> str:
+    """The last answer of the run that is shown; "" without one."""
+    answer = result.shown.asked[-1].answer if result.runs else None
+    return answer.text if answer else ""
 
 
 def _steps(result: Result) -> Iterator[str]:
@@ -61,7 +78,7 @@ def reasons(result: Result) -> Iterator[str]:
             yield f"{turn}{failure}"
         if one.failures and one.answer:
             yield from (f"{turn}{told}" for told in step_lines(one.answer.tools))
-        if one.failures:
+        if one.failures and not result.case.stored:
             yield f"{turn}answer: {_answer(one)}"
 
 

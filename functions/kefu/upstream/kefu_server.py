@@ -149,9 +149,10 @@ class KefuServer:
         visitor, question = self._visitor, messages[-1]["content"]
         if self._session:
             return await self._post({"message": question, "session_id": self._session[0]})
-        stateless = {"messages": messages}
+        stateless: Json = {"messages": messages}
         if len(messages) > 1:
-            return await self._post(stateless)
+            preset = {"config_id": visitor.preset} if visitor.preset else {}
+            return await self._post({**stateless, **preset})
         if visitor.preset:
             return await self._post({"message": question, "config_id": visitor.preset})
         try:
