@@ -38,6 +38,24 @@ class Seen:
     """Service -> statuses of its chat completions, in their order."""
 
 
+def outcome_of(script: str) -> Any:
+    """What a script of `scripts` prints as JSON; it runs with the libraries for Python."""
+    if not PYTHON.exists():
+        pytest.skip("The clients for Python are not installed. Try: make parts")
+    path = os.pathsep.join((str(ROOT / "functions"), str(ROOT)))
+    done = subprocess.run(
+        [str(PYTHON), "-W", "ignore", "-m", f"tests.clients.scripts.{script}"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
 @pytest.fixture(scope="session")
 def command(request: pytest.FixtureRequest) -> list[str]:
     script: str = request.param
