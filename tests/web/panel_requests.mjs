@@ -15,6 +15,10 @@ export default async function visit(browser, service, token, theme) {
   if (process.env.SHOTS) {
     await page.screenshot({ path: `${process.env.SHOTS}/panel-${theme}.png` });
   }
+  const trouble = await page.locator("aside .trouble:not([hidden])").innerText();
+  const newest = page.locator(".contacts li").first();
+  await newest.getByRole("button", { name: "Send again" }).click();
+  await newest.getByText("not delivered yet").waitFor();
   const oldest = page.locator(".contacts li").last();
   await oldest.getByRole("button", { name: "Done" }).click();
   await oldest.getByRole("button", { name: "Not done" }).waitFor();
@@ -31,5 +35,5 @@ export default async function visit(browser, service, token, theme) {
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  return { rows, done, more, current, chat, wrong, errors };
+  return { rows, done, more, trouble, current, chat, wrong, errors };
 }

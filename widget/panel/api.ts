@@ -8,6 +8,7 @@ import type {
   Insights,
   Key,
   Message,
+  Queue,
   SessionPage,
   Whole,
 } from "./types.ts";
@@ -22,6 +23,14 @@ export function operatorName(): string {
 
 export function nameOperator(name: string): void {
   sessionStorage.setItem(NAME, name);
+}
+
+/** Whether the name is that of the operator's link, which the server takes. */
+export let isNamed = false;
+
+export function nameByLink(name: string): void {
+  isNamed = name !== "";
+  if (isNamed) nameOperator(name);
 }
 
 /** The service refuses the pass: the pass is missing, wrong or expired. */
@@ -54,6 +63,10 @@ export class Api {
     return this.#get(`sessions?${query}`);
   }
 
+  queue(): Promise<Queue> {
+    return this.#get("queue");
+  }
+
   session(id: string, before?: number): Promise<Whole> {
     return this.#get(`sessions/${encodeURIComponent(id)}${before ? `?before=${before}` : ""}`);
   }
@@ -76,6 +89,10 @@ export class Api {
 
   async markRequest(id: string, done: boolean): Promise<void> {
     await this.#send(`contacts/${encodeURIComponent(id)}/done`, "POST", this.#pass, { done });
+  }
+
+  async sendRequest(id: string): Promise<void> {
+    await this.#send(`contacts/${encodeURIComponent(id)}/send`, "POST");
   }
 
   async removeRequest(id: string): Promise<void> {

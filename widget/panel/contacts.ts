@@ -9,6 +9,7 @@ export interface RequestActs {
   more(cursor: string): Promise<Contacts>;
   mark(id: string, done: boolean): Promise<void>;
   remove(id: string): Promise<void>;
+  send(id: string): Promise<void>;
   fail(error: unknown): void;
 }
 
@@ -50,19 +51,25 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
     request.consent && el("p", { class: "muted", dir: "auto" }, t.accepted(request.consent)),
     request.session_id !== "" && el("a", { href: `#s=${request.session_id}` }, t.itsChat),
   );
-  const mark = async (): Promise<void> => {
-    const isDone = request.done_at === null;
-    await acts.mark(request.id, isDone);
-    const next = { ...request, done_at: isDone ? Date.now() / 1000 : null };
+  const replace = (next: ContactRequest): void => {
     const changed = row(next, delivers, acts);
     node.replaceWith(changed);
     changed.querySelector("button")?.focus();
+  };
+  const mark = async (): Promise<void> => {
+    const isDone = request.done_at === null;
+    await acts.mark(request.id, isDone);
+    replace({ ...request, done_at: isDone ? Date.now() / 1000 : null });
   };
   const dialog = el("dialog", { "aria-label": t.remove });
   const remove = async (): Promise<void> => {
     dialog.close();
     await acts.remove(request.id);
     node.remove();
+  };
+  const again = async (): Promise<void> => {
+    await acts.send(request.id);
+    replace({ ...request, delivered_at: null, attempts: 0 });
   };
   const trying = (act: () => Promise<void>) => () => void act().catch(acts.fail);
   dialog.append(
@@ -79,6 +86,9 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
       "div",
       { class: "tools" },
       button({ class: "quiet" }, trying(mark), request.done_at === null ? t.done : t.reopen),
+      delivers &&
+        request.done_at === null &&
+        button({ class: "quiet" }, trying(again), t.sendAgain),
       button({ class: "quiet warn" }, () => dialog.showModal(), t.remove),
       dialog,
     ),

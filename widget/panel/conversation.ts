@@ -12,7 +12,7 @@ import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
 import { time } from "./times.ts";
-import type { About, Call, Message, Whole } from "./types.ts";
+import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
 
 export interface Acts {
   readonly about: About | undefined;
@@ -31,15 +31,36 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
   if (kept.before && acts.earlier) {
     node.append(button({ class: "pill" }, () => void acts.earlier?.(), t.earlier));
   }
+  const forms = [...(kept.requests ?? [])];
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
+    while (forms[0] && forms[0].created_at < message.created_at) node.append(filled(forms.shift()));
     if (message.operator) node.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
     node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
+  node.append(...forms.map(filled));
   if (acts.talk) node.append(talkBar(kept, acts.talk, lone));
   return node;
+}
+
+/** What the visitor asked for with the form. Its page is in the calls of the messages around it. */
+function filled(form: ContactRequest | undefined): HTMLElement {
+  const { name = "", email = "", message = "", created_at = 0 } = form ?? {};
+  return el(
+    "section",
+    { class: "turn", "aria-label": t.requests },
+    el(
+      "div",
+      { class: "bubble user asked" },
+      el("strong", {}, t.asksForPerson),
+      message && el("bdi", { class: "text" }, message),
+      name && el("p", {}, el("bdi", {}, name)),
+      email && el("p", {}, el("a", { href: `mailto:${encodeURIComponent(email)}` }, email)),
+      el("p", { class: "about" }, time(created_at)),
+    ),
+  );
 }
 
 /** A message without a call to a model. */
@@ -73,9 +94,24 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
     ),
   );
   const row = acts.remove ? tools(kept, acts) : el("div", { class: "tools" });
-  row.prepend(sourceSwitch(within));
+  row.prepend(sourceSwitch(within), whySwitch(within, session.attendance?.state ?? ""));
   node.append(row);
   return node;
+}
+
+/** The switch for the calls to the model. They are hidden while the visitor wants a person. */
+function whySwitch(node: HTMLElement, state: string): HTMLElement {
+  const control = button(
+    { class: "quiet" },
+    () => show(node.classList.contains("brief")),
+    t.showWhy,
+  );
+  const show = (isShown: boolean): void => {
+    node.classList.toggle("brief", !isShown);
+    control.setAttribute("aria-pressed", String(isShown));
+  };
+  show(!["waiting", "person"].includes(state));
+  return control;
 }
 
 function tools(kept: Whole, acts: Acts): HTMLElement {

@@ -10,7 +10,9 @@ import { time } from "./times.ts";
 import type { Row, SessionPage } from "./types.ts";
 
 /** Pause between two refreshes while the page is visible. */
-const REFRESH_MS = 10_000;
+const REFRESH_MS = 20_000;
+/** The newest rows, which a refresh reads: on DynamoDB each costs a read unit. */
+const REFRESH_ROWS = "15";
 /** A search for words without an index reads this many chats before it asks whether to go on. */
 const READ_FIRST = 2_000;
 
@@ -42,8 +44,8 @@ export class List {
     });
     this.#rows.addEventListener("keydown", (event) => move(event, this.#rows));
     this.node = el("div", { class: "list" }, this.#form, this.#note, this.#rows, this.#more);
-    setInterval(() => void this.#refresh(), REFRESH_MS);
-    document.addEventListener("visibilitychange", () => void this.#refresh());
+    setInterval(() => void this.refresh(), REFRESH_MS);
+    document.addEventListener("visibilitychange", () => void this.refresh());
   }
 
   /** The words of the search whose results are shown. */
@@ -128,12 +130,14 @@ export class List {
   }
 
   /** Shows new and changed sessions. Repeats no search without an index: it may read many chats. */
-  async #refresh(): Promise<void> {
+  async refresh(): Promise<void> {
     const isSeen = document.visibilityState === "visible" && this.node.isConnected;
     if (!isSeen || this.search || this.#read || this.#note.textContent === t.loading) return;
     const turn = this.#turn;
     try {
-      const { rows, cursor, read } = await this.#api.sessions(this.#asked(null));
+      const query = this.#asked(null);
+      query.set("limit", REFRESH_ROWS);
+      const { rows, cursor, read } = await this.#api.sessions(query);
       if (turn === this.#turn && read === null) this.#merge(rows, cursor === null);
     } catch {
       // The next refresh tries again. An expired pass shows with the operator's next click.
@@ -197,12 +201,21 @@ function rowOf(row: Row): HTMLElement {
       "a",
       { href: `#s=${row.id}` },
       el("strong", {}, el("bdi", {}, row.title)),
+      row.line !== row.title &&
+        row.line !== "" &&
+        el(
+          "span",
+          { class: "row-line" },
+          row.line_by && `${row.line_by}: `,
+          el("bdi", {}, row.line),
+        ),
       el("span", { class: "row-facts" }, time(row.updated_at), facts),
       (marks.length > 0 || state !== "bot") &&
         el(
           "span",
           { class: "marks" },
           state !== "bot" && el("span", { class: `status ${state}` }, t.stateOf[state] ?? state),
+          state === "waiting" && time(row.attendance.since),
           ...marks.map((mark) => el("span", { class: "status" }, mark)),
         ),
       row.comment && commentOf(row.comment),

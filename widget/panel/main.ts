@@ -1,6 +1,6 @@
 /** The panel: the sign-in, the layout, and the links into it (#s=…, #insights, #requests, #keys). */
 
-import { Api, ShutOut } from "./api.ts";
+import { Api, nameByLink, ShutOut } from "./api.ts";
 import { contactsView, type RequestActs } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
 import { button, el } from "./dom.ts";
@@ -13,6 +13,7 @@ import { keysView, storeLines } from "./sums.ts";
 import { isChinese, t } from "./texts.ts";
 import { keepTime } from "./times.ts";
 import type { About, Whole } from "./types.ts";
+import { Watch } from "./watch.ts";
 
 const TICKET = "#ticket=";
 
@@ -25,10 +26,16 @@ const alertLine = el("p", { class: "trouble", role: "alert", hidden: true });
 const file = el("input", { type: "file", accept: ".jsonl,.json,.txt", hidden: true });
 const requests = el("a", { href: "#requests", class: "when-open", hidden: true }, t.requests);
 const list = new List(api, failed);
+const sessions = el("a", { href: "#", class: "when-open" }, t.sessions);
+const watch = new Watch(api, (count) => {
+  sessions.textContent = count ? `${t.sessions} (${count})` : t.sessions;
+  void list.refresh();
+});
 const requestActs: RequestActs = {
   more: (cursor) => api.contacts(cursor),
   mark: (id, done) => api.markRequest(id, done),
   remove: (id) => api.removeRequest(id),
+  send: (id) => api.sendRequest(id),
   fail: failed,
 };
 let about: About | undefined;
@@ -69,12 +76,19 @@ function route(): void {
     else link.removeAttribute("aria-current");
   }
   list.mark(id);
-  if (id) void show(() => opened(id)).then(() => markFound(content, list.search));
+  if (id) void show(() => opened(id)).then(atEnd);
   else if (hash === "requests")
     void show(async () => contactsView(await api.contacts(), requestActs));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
   else if (hash.startsWith("insights")) void show(() => insights(hash));
   else void show(async () => welcome());
+}
+
+/** Shows the newest lines of a chat that waits or is with a person, and the words of a search. */
+function atEnd(): void {
+  const talk = content.querySelector(".talk.live");
+  if (talk && !list.search) talk.scrollIntoView();
+  markFound(content, list.search);
 }
 
 function welcome(): HTMLElement {
@@ -190,11 +204,12 @@ async function enter(credential: string): Promise<void> {
 async function start(): Promise<void> {
   about = await api.about();
   requests.hidden = !about.has_contact_form;
+  nameByLink(about.operator);
   document.body.classList.remove("locked");
   main.replaceChildren(aside, el("div", { class: "pane" }, alertLine, content));
   if (about.keeps_chats) {
     list.offer(about.presets);
-    aside.replaceChildren(list.node);
+    aside.replaceChildren(watch.node, list.node);
     list.load();
   }
   route();
@@ -214,11 +229,12 @@ function frame(): void {
   );
   nav.setAttribute("aria-label", t.title);
   nav.append(
-    el("a", { href: "#", class: "when-open" }, t.sessions),
+    sessions,
     requests,
     el("a", { href: "#insights", class: "when-open" }, it.insights),
     el("a", { href: "#keys", class: "when-open" }, t.keys),
     choose,
+    watch.control,
     leave,
     file,
   );

@@ -1,7 +1,7 @@
 /** The bar below a session, with which an operator takes it over, writes, and hands it back. */
 
 import { uuid } from "../src/open/uuid.ts";
-import { nameOperator, operatorName } from "./api.ts";
+import { isNamed, nameOperator, operatorName } from "./api.ts";
 import { button, el } from "./dom.ts";
 import { isolated, moment, t } from "./texts.ts";
 import type { Attendance, Message, Whole } from "./types.ts";
@@ -87,6 +87,7 @@ class TalkBar {
   #draw(): void {
     this.#line.textContent = sentence(this.#attendance);
     this.node.classList.toggle("wanted", this.#attendance.state === "waiting");
+    this.node.classList.toggle("live", ["waiting", "person"].includes(this.#attendance.state));
     const { state, operator } = this.#attendance;
     const isTheirs = state === "person" && operator === operatorName();
     this.#controls.replaceChildren(...(isTheirs ? this.#writing() : [this.#taking()]));
@@ -117,7 +118,7 @@ class TalkBar {
   #taking(): HTMLElement {
     const { state, operator } = this.#attendance;
     const value = operatorName();
-    const limits = { maxlength: 64, required: true, pattern: ".*\\S.*", value };
+    const limits = { maxlength: 64, required: true, pattern: ".*\\S.*", value, readonly: isNamed };
     const name = el("input", { name: "operator", autocomplete: "name", ...limits });
     const other = state === "person" ? operator : undefined;
     const take = (wanted: string) => {

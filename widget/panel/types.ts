@@ -22,6 +22,18 @@ export interface Row {
   readonly comment: string;
   readonly tool_failures: number;
   readonly declined: number;
+  /** The newest message of the visitor or line of an operator; empty if it is not known. */
+  readonly line: string;
+  /** The operator who wrote `line`; empty for the visitor. */
+  readonly line_by: string;
+}
+
+/** The newest chats that wait for a person, and those that are with one. */
+export interface Queue {
+  readonly waiting: SessionPage;
+  readonly person: SessionPage;
+  /** Why the last delivery of a request failed; empty if it did not. */
+  readonly trouble: string;
 }
 
 export interface SessionPage {
@@ -176,6 +188,8 @@ export interface Whole {
   readonly messages: readonly Message[];
   readonly calls: readonly Call[];
   readonly before?: number | null;
+  /** The forms with which the visitor asked for a person, oldest first; absent in a file. */
+  readonly requests?: readonly ContactRequest[];
 }
 
 export interface Key {
@@ -281,6 +295,8 @@ export interface About {
   readonly model: string;
   readonly capture: string;
   readonly keeps_chats: boolean;
+  /** The operator's name in their link; empty if they type one. */
+  readonly operator: string;
   readonly has_contact_form: boolean;
   readonly has_pages: boolean;
   readonly presets: readonly string[];

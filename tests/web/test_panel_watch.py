@@ -1,0 +1,42 @@
+"""H22, H23 in Chromium: an open panel tells that somebody waits, and shows what they asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.browser import told_by
+from tests.fakes.chatting import Visitor
+from tests.fakes.stage import FAST, ORIGIN, stage
+from tests.web.test_contact import EMAIL, TOKEN, settings
+
+SCRIPT = Path(__file__).with_name("panel_watch.mjs")
+
+
+async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds() -> None:
+    with stage(1, **FAST, **settings()) as running:
+        visitor = Visitor(running)
+        assert (await visitor.say("Do you ship to Norway?")).complete
+        headers = {**visitor.headers, "Origin": ORIGIN, "X-Session-Id": visitor.session_id}
+        seen: dict[str, Any] = await asyncio.to_thread(
+            told_by, SCRIPT, running.url, TOKEN, json.dumps(headers), EMAIL, timeout=120
+        )
+    assert seen["titles"] == ["Kefu panel", "(1) Kefu panel", "Kefu panel", "(1) Kefu panel"]
+    assert max(seen["took"]) <= 5000, seen["took"]
+    assert "Sessions (1)" in seen["nav"]
+    assert "Is anybody there?" in seen["row"]
+    assert "waits for a person" in seen["row"]
+    first, form, second = seen["order"]
+    assert "Do you ship to Norway?" in first
+    assert ("Svalbard?" in form, EMAIL in form) == (True, True)
+    assert "Is anybody there?" in second
+    assert seen["link"] == f"mailto:{EMAIL.replace('@', '%40')}"
+    assert seen["isAtEnd"]
+    assert seen["calls"] == [0, 2]
+    assert seen["told"] == [
+        ["A visitor waits for a person", "Do you ship to Norway?"],
+        ["A visitor has written to you", "Thank you!"],
+    ]
+    assert (seen["wrong"], seen["errors"]) == ([], [])
