@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kefu.knowledge.finding import SHORT_QUESTION_TERMS, PassageHit, asked
+from kefu.knowledge.finding import SHORT_QUESTION_TERMS, PassageHit, asked, page_terms
 from kefu.knowledge.terms import normal, question_terms, unmarked
-from kefu.knowledge.terms import terms as terms_of
 
 FITTING_SHARE, RELATED_SHARE = 0.6, 1 / 3
 """Shares of the terms that a question has in common with an answer. From the first share on, the
@@ -50,7 +49,7 @@ class _Wanted:
     """The terms of a question, for each language of the passages."""
 
     def __init__(self, question: str, before: Sequence[str]) -> None:
-        self._question = question
+        self._question = asked(question, ())
         self._whole = asked(question, before)
         self._has_accents = unmarked(normal(self._whole)) != normal(self._whole)
         self._terms = dict[str, tuple[Sequence[str], Sequence[str]]]()
@@ -62,7 +61,7 @@ class _Wanted:
         question's terms that the question has, whichever is larger.
         """
         _, whole = self._in(answer.language)
-        answered = _question_terms(self._typed(answer.title), answer.language)
+        answered = _question_terms(self._typed(asked(answer.title, ())), answer.language)
         return max(self.share_of(answer), _part(answered, frozenset(whole)))
 
     def share_of(self, hit: PassageHit) -> float:
@@ -98,7 +97,7 @@ def _question_terms(question: str, language: str) -> Sequence[str]:
 
 @lru_cache(1024)
 def _all_terms(text: str, language: str) -> frozenset[str]:
-    return frozenset(terms_of(text, language))
+    return frozenset(page_terms(text, language))
 
 
 def _part(terms: Sequence[str], among: frozenset[str]) -> float:

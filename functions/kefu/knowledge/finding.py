@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from kefu.knowledge.terms import UNMARKED, question_terms, unmarked_terms
-from kefu.knowledge.terms import terms as terms_of
+from kefu.knowledge.simplified import simplified
+from kefu.knowledge.terms import UNMARKED, question_terms, terms, unmarked_terms
 
 MAX_PASSAGES = 6
 """The most passages that the model receives."""
@@ -22,9 +22,9 @@ suffice. On the development set, 80 % of the unanswered questions score less.
 """
 
 NAMED_TERMS_SHARE = 0.5
-"""A passage without all of the terms has to have this share in one of its headings, or in the title.
-On documentation sites, this finds 23 of 25 questions in other words than the pages', and takes 3 of
-25 in the pages' words for such.
+"""A passage without all of the terms must have this share in one of its headings, or in its title.
+On documentation sites, this finds 23 of 25 questions in other words than the pages have, and takes
+3 of 25 in their words for such.
 """
 
 KEPT_TERMS_SHARE = 0.4
@@ -97,7 +97,7 @@ class PassageHit(NamedTuple):
     def _has(self) -> set[str]:
         text = "\n".join((self.title, *self.headings, self.text))
         plain = (one.removeprefix(UNMARKED) for one in unmarked_terms(text, self.language))
-        return {*terms_of(text, self.language), *plain}
+        return {*page_terms(text, self.language), *plain}
 
 
 class Knowledge(Protocol):
@@ -115,11 +115,19 @@ class Knowledge(Protocol):
         ...
 
 
+def with_before(question: str, before: Sequence[str]) -> str:
+    """A follow-up such as "and how much?" needs the previous question."""
+    return "\n".join((*before[-1:], question))
+
+
 def asked(question: str, before: Sequence[str]) -> str:
-    """The text whose terms are looked up. A follow-up such as "and how much?" needs the previous
-    question.
-    """
-    return f"{before[-1]}\n{question}" if before else question
+    """The text whose terms are looked up."""
+    return simplified(with_before(question, before))
+
+
+def page_terms(text: str, language: str) -> list[str]:
+    """The terms of a page's text as the index has them."""
+    return terms(simplified(text), language)
 
 
 def fits_badly(
@@ -141,7 +149,7 @@ def _is_about(found: PassageHit, wanted: Sequence[str]) -> bool:
     is_long = len(wanted) >= SHORT_QUESTION_TERMS
     if not has_terms(found, wanted, ENOUGH_TERMS_SHARE):
         return False
-    names = [set(terms_of(one, found.language)) for one in (found.title, *found.headings) if one]
+    names = [set(page_terms(one, found.language)) for one in (found.title, *found.headings) if one]
     if is_long and (not names or has_terms(found, wanted, 1.0)):
         return True
     return any(len(one.intersection(wanted)) >= NAMED_TERMS_SHARE * len(wanted) for one in names)

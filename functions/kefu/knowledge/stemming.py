@@ -32,6 +32,10 @@ ALGORITHMS = {
 }
 """Languages in Latin script. Vietnamese is missing on purpose: its words do not change."""
 
+_OTHER_SCRIPTS = "am ar bg bn el fa he hi ja ka km ko lo mk my ne ru si sr ta te th uk ur zh"
+OTHER_SCRIPTS = frozenset(_OTHER_SCRIPTS.split())
+"""Languages in other scripts. Words in Latin script on their pages are mostly English."""
+
 _SCRIPTS = (
     (re.compile("[\u0400-\u052f]"), "russian"),
     (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), "greek"),
@@ -53,8 +57,12 @@ def stem(word: str, language: str) -> str:
     if word.isascii():
         if word.isdigit():
             return word
-        algorithm = ALGORITHMS.get(language)
+        algorithm = _of_latin_words(language)
     else:
         found = (name for script, name in _SCRIPTS if script.search(word))
-        algorithm = next(found, ALGORITHMS.get(language))
+        algorithm = next(found, None) or _of_latin_words(language)
     return _stemmer(algorithm).stemWord(word) if algorithm else word
+
+
+def _of_latin_words(language: str) -> str | None:
+    return "english" if language in OTHER_SCRIPTS else ALGORITHMS.get(language)

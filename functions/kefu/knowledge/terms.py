@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from kefu.knowledge import stop_words
-from kefu.knowledge.stemming import ALGORITHMS, stem
+from kefu.knowledge.stemming import ALGORITHMS, OTHER_SCRIPTS, stem
 
 UNMARKED = "´"
 """Begins a term for a word with accents, spelt without them. The index treats it as a letter."""
@@ -199,9 +199,32 @@ def guessed_language(text: str) -> str:
     return best if counts[best] else "en"
 
 
+_LANGUAGE_BY_SCRIPT = {
+    "ja": "\u3040-\u30ff",
+    "ko": "\uac00-\ud7af",
+    "zh": "\u3400-\u4dbf\u4e00-\u9fff",
+    "ru": "\u0400-\u052f",
+    "el": "\u0370-\u03ff",
+    "he": "\u0590-\u05ff",
+    "ar": "\u0600-\u06ff",
+    "hi": "\u0900-\u097f",
+    "th": "\u0e00-\u0e7f",
+}
+"""The characters by which a language is guessed. Japanese is before Chinese, whose it has, too."""
+_OTHER_LETTERS_SHARE = 0.2
+"""Text in another script has so many letters of it beside Latin ones, such as in code."""
+
+
 def page_language(tag: str, text: str) -> str:
-    """The language by which a page's words are stemmed: the declared language, or a guess."""
-    named = language_of(tag)
+    """The language of a page: the declared language if the text may be in it, or a guess."""
+    named, begin = language_of(tag), text[:4000]
     if named in ALGORITHMS or named == "vi":
         return named
-    return guessed_language(text)
+    letters = {one: len(re.findall(f"[{c}]", begin)) for one, c in _LANGUAGE_BY_SCRIPT.items()}
+    latin = len(re.findall("[A-Za-z]", begin))
+    if sum(letters.values()) <= _OTHER_LETTERS_SHARE * latin:
+        return guessed_language(text)
+    if named in OTHER_SCRIPTS:
+        return named
+    is_japanese = letters["ja"] > _OTHER_LETTERS_SHARE * letters["zh"]
+    return "ja" if is_japanese else max(letters, key=lambda one: letters[one])

@@ -62,6 +62,30 @@ def test_a_page_that_names_no_language_gets_a_guessed_one() -> None:
     assert page_language("xx", "Les colis sont dans le bureau et pas chez vous") == "fr"
 
 
+@pytest.mark.parametrize(
+    ("tag", "text", "expected"),
+    [
+        ("zh-CN", "怎么插入超链接 LibreOffice Writer", "zh"),
+        ("zh-CN", "This page was not translated, and it is in English", "en"),
+        ("", "如何安裝", "zh"),
+        ("", "中文说明如下，请看 `import os; print(os.getcwd())`", "zh"),
+        ("", "返品は三十日以内にお願いします", "ja"),
+        ("", "배송비는 얼마인가요", "ko"),
+        ("uk", "Доставка", "uk"),
+        ("", "Доставка", "ru"),
+    ],
+)
+def test_the_language_of_a_page_in_another_script_is_not_guessed_from_its_latin_words(
+    tag: str, text: str, expected: str
+) -> None:
+    """The model that writes search words is told the languages of the pages."""
+    assert page_language(tag, text) == expected
+
+
+def test_latin_words_of_a_page_in_another_script_have_english_stems() -> None:
+    assert terms("插入 hyperlinks", "zh") == terms("插入 hyperlink", "zh")
+
+
 @given(st.text(), st.sampled_from(["en", "de", "vi", ""]))
 def test_any_text_has_terms_that_the_index_splits_nowhere(text: str, language: str) -> None:
     for term in terms(text, language):

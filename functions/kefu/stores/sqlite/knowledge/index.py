@@ -6,14 +6,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kefu.knowledge.finding import LARGE_SITE_PASSAGES
+from kefu.knowledge.finding import LARGE_SITE_PASSAGES, page_terms
 from kefu.knowledge.pages import PageText, Passage
 from kefu.knowledge.passages import parts, passages
+from kefu.knowledge.simplified import simplified
 from kefu.knowledge.spelling import is_comparable, words
 from kefu.knowledge.terms import (
     normal,
     page_language,
-    terms,
     unmarked,
     unmarked_terms,
     whole_term,
@@ -72,9 +72,9 @@ class Index:
         headings = " ".join((*passage.headings, *passage.inside))
         texts = (title, headings, passage.text)
         own = (*passage.headings[-1:], *passage.inside)
-        fields = [terms(one, language) for one in texts]
-        fields[0].append(whole_term(title, language))
-        fields[1] += [whole_term(one, language) for one in own]
+        fields = [page_terms(one, language) for one in texts]
+        fields[0].append(whole_term(simplified(title), language))
+        fields[1] += [whole_term(simplified(one), language) for one in own]
         self._insert("term", fields)
         plain = [unmarked_terms(one, language) for one in texts]
         if any(plain):

@@ -20,6 +20,7 @@ from kefu.knowledge.finding import (
     chosen,
     has_terms,
     joined,
+    with_before,
 )
 from kefu.knowledge.pages import Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
@@ -106,7 +107,9 @@ class KnowledgeFile:
 
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
-        own = dict.fromkeys(question_terms(asked(question, before), self.languages))
+        # As it was typed, too: files of an earlier version have traditional characters.
+        typed = f"{asked(question, before)}\n{with_before(question, before)}"
+        own = dict.fromkeys(question_terms(typed, self.languages))
         question = self._typed.mended(question)
         text = asked(question, before)
         wanted = question_terms(text, self.languages)[:MAX_TERMS]
@@ -117,15 +120,15 @@ class KnowledgeFile:
         weights |= dict.fromkeys(self._single(wanted), 1.0)
         for term in self._rare(list(dict.fromkeys((*wanted, *own)))[:MAX_TERMS]):
             weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
-        whole = {whole_term(question, language) for language in self.languages}
+        whole = {whole_term(asked(question, ()), language) for language in self.languages}
         weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
         plain = self._rare(self._typed.without_accents(text)[:MAX_TERMS])
-        typed = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
-        rows = self._by_words(weights, typed if plain else {})
+        unmarked = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
+        rows = self._by_words(weights, unmarked if plain else {})
         if self._meanings:
             best = next(self._hits(rows[:1]), None)
             ids = [id for id, _ in rows]
-            rows = joined(ids, self._meanings.nearest(text, MAX_HITS))
+            rows = joined(ids, self._meanings.nearest(with_before(question, before), MAX_HITS))
             if best and has_terms(best, wanted, KEPT_TERMS_SHARE):
                 rows.sort(key=lambda row: row[0] != ids[0])  # a stable sort: the others follow
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
