@@ -170,8 +170,8 @@ class ConversationRequest(PageRequest):
 
 class PageResult(StrictBody):
     text: Annotated[str, StringConstraints(max_length=20_000)]
-    state: Literal["done", "unsure"] = "done"
-    """`unsure`: the page was left, or failed, while the tool ran."""
+    state: Literal["done", "failed", "unsure"] = "done"
+    """`failed`: it was certainly not carried out. `unsure`: nobody knows."""
 
 
 class GivenApproval(StrictBody):
