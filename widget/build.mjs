@@ -16,25 +16,15 @@ const MAPS = new URL("maps/", import.meta.url);
 const SOURCES = new URL("src/", import.meta.url);
 const TARGET = "es2022";
 
-/** The modules: their sources, and the modules that they fetch, which come before them. */
-const MODULES = {
-  comment: ["features/comment/index.ts"],
-  contact: ["features/contact/index.ts"],
-  talk: ["features/talk/index.ts"],
-  tools: ["features/tools/index.ts"],
-  check: ["features/check/index.ts"],
-  mount: ["features/mount/index.ts"],
-  resume: ["features/resume/index.ts"],
-  tip: ["features/tip/index.ts"],
-  answer: ["answer/answer.ts", "comment", "contact", "talk", "tools", "check", "resume"],
-  open: ["open/open.ts", "answer", "mount", "tip"],
-};
+/** The features that the chat fetches itself; the file for answers fetches the others. */
+const EARLY_FEATURES = ["mount"];
 
 /**
- * In bytes with brotli: before a visitor shows interest, up to an answer with its buttons, and the tools
- * with their texts in all languages.
+ * In bytes with brotli: before a visitor shows interest; what the panel needs, which fits into the first
+ * ten packets of a connection; all up to an answer with its buttons; and the largest feature. With the
+ * longest dictionary of each.
  */
-export const LIMITS = { loader: 2_048, "first answer": 28_672, tools: 7_168 };
+export const LIMITS = { loader: 2_048, panel: 14_336, "first answer": 28_672, feature: 4_096 };
 
 const stylesheets = {
   name: "stylesheets",
@@ -89,12 +79,28 @@ export async function dictionaries() {
   );
 }
 
-/** All texts in English: of the chat, of answers, and of the features. */
-export async function english() {
-  const paths = await readdir(SOURCES, { recursive: true });
+/** The English texts in the files `english.ts` below `folder`. */
+export async function english(folder = "") {
+  const place = new URL(folder, SOURCES);
+  const paths = await readdir(place, { recursive: true });
   const found = paths.filter((path) => path.endsWith("english.ts")).sort();
-  const texts = found.map(async (path) => (await imported(new URL(path, SOURCES))).ENGLISH);
+  const texts = found.map(async (path) => (await imported(new URL(path, place))).ENGLISH);
   return Object.assign({}, ...(await Promise.all(texts)));
+}
+
+/** The dictionaries as JSON, in two files a language: the texts of the panel, and all others. */
+async function dictionaryFiles() {
+  const ofPanel = await english("open/");
+  const json = (texts) => Buffer.from(JSON.stringify(Object.fromEntries(texts)));
+  return new Map(
+    [...(await dictionaries())].flatMap(([language, all]) => {
+      const texts = Object.entries(all);
+      return [
+        [language, json(texts.filter(([name]) => name in ofPanel))],
+        [`answer-${language}`, json(texts.filter(([name]) => !(name in ofPanel)))],
+      ];
+    }),
+  );
 }
 
 /** The names of the texts that are not translated, by language. */
@@ -130,29 +136,27 @@ const fileOf = (name, integrity) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const texts = new Map(
-    [...(await dictionaries())].map(([language, all]) => [
-      language,
-      Buffer.from(JSON.stringify(all)),
-    ]),
-  );
+  const texts = await dictionaryFiles();
   const DICTIONARIES = short(Buffer.concat([...texts.values()]));
   const modules = {};
   const integrities = {};
-  const known = (names) => ({
-    DICTIONARIES,
-    ...Object.fromEntries(
-      names.map((name) => [`${name.toUpperCase()}_INTEGRITY`, integrities[name]]),
-    ),
-  });
-  for (const [name, [entry, ...fetched]] of Object.entries(MODULES)) {
-    modules[name] = await scriptOf(entry, known(fetched), "esm");
+  /** Builds a module, after those whose hashes it knows. */
+  const add = async (name, entry, known) => {
+    modules[name] = await scriptOf(entry, known, "esm");
     integrities[name] = integrityOf(modules[name].code, "sha256");
-  }
-  const [, ...fetchedByOpen] = MODULES.open;
+  };
+  const known = (...names) =>
+    Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_INTEGRITY`, integrities[name]]));
+  const features = (await readdir(new URL("features/", SOURCES))).sort();
+  for (const name of features) await add(name, `features/${name}/index.ts`);
+  const late = features.filter((name) => !EARLY_FEATURES.includes(name));
+  const FEATURE_INTEGRITIES = Object.fromEntries(late.map((name) => [name, integrities[name]]));
+  await add("answer", "answer/answer.ts", { FEATURE_INTEGRITIES });
+  const ofOpen = { DICTIONARIES, ...known("answer", ...EARLY_FEATURES) };
+  await add("open", "open/open.ts", ofOpen);
   const [loader, all] = await Promise.all([
-    scriptOf("embed.ts", known(["open"])),
-    scriptOf("all.ts", known(fetchedByOpen)),
+    scriptOf("embed.ts", { DICTIONARIES, ...known("open") }),
+    scriptOf("all.ts", ofOpen),
   ]);
   const loaderFile = `chat-widget.${short(loader.code)}.js`;
   const allFile = `chat-widget.all.${short(all.code)}.js`;
@@ -166,9 +170,7 @@ export async function made() {
     [allFile]: all,
   };
   const files = new Map(Object.entries(scripts).map(([name, { code }]) => [name, code]));
-  for (const [language, json] of texts) {
-    files.set(`chat-widget-${language}.${DICTIONARIES}.json`, json);
-  }
+  for (const [name, json] of texts) files.set(`chat-widget-${name}.${DICTIONARIES}.json`, json);
   const maps = new Map(Object.entries(scripts).map(([name, { map }]) => [`${name}.map`, map]));
   // For the pages that show a tag with a hash.
   const manifest = {
@@ -179,7 +181,7 @@ export async function made() {
   const sizes = Object.fromEntries(
     Object.entries({ loader, ...modules, all }).map(([name, { code }]) => [name, code]),
   );
-  return { files, maps, manifest, sizes };
+  return { files, maps, manifest, sizes, features };
 }
 
 /**
@@ -193,11 +195,16 @@ export function sizeOf(code) {
 }
 
 /** The sizes that `LIMITS` apply to. */
-export function measured({ loader, open, answer, tools }) {
+export function measured({ files, sizes, features }) {
+  const longest = (pattern) =>
+    Math.max(...[...files].map(([name, text]) => (pattern.test(name) ? sizeOf(text) : 0)));
+  const [loader, open, answer] = ["loader", "open", "answer"].map((name) => sizeOf(sizes[name]));
+  const panel = open + longest(/^chat-widget-(?!answer-)[\w-]+\.\w+\.json$/u);
   return {
-    loader: sizeOf(loader),
-    "first answer": sizeOf(loader) + sizeOf(open) + sizeOf(answer),
-    tools: sizeOf(tools),
+    loader,
+    panel,
+    "first answer": loader + panel + answer + longest(/^chat-widget-answer-.*\.json$/u),
+    feature: Math.max(...features.map((name) => sizeOf(sizes[name]))),
   };
 }
 
@@ -232,7 +239,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const [language, names] of await missing()) {
     console.log(`${language}: in English until they are translated: ${names.join(", ")}`);
   }
-  const found = measured(result.sizes);
+  const found = measured(result);
   for (const [name, limit] of Object.entries(LIMITS)) {
     console.log(`${name}: ${found[name]} of at most ${limit} bytes`);
     if (found[name] > limit) {

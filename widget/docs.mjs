@@ -101,8 +101,9 @@ export async function namesRead() {
     "settings",
     "open/open",
     "open/options",
-    "answer/answer",
-    "answer/page-fields",
+    "answer/features",
+    "features/page/fields",
+    "features/check/index",
     "features/tip/index",
   ];
   const sources = await Promise.all(

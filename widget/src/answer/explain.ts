@@ -1,6 +1,6 @@
 /** Says more about a refused message than the chat itself does: to the visitor, and to the site's owner. */
 
-import type { Ending, Refusal } from "../open/turn.ts";
+import type { Refusal, Turn } from "../open/turn.ts";
 import type { AnswerTexts } from "./english.ts";
 import { refusesPage } from "./probe.ts";
 
@@ -14,16 +14,14 @@ const TEXTS: Readonly<Record<Refusal, "refused" | "tooLong" | "spent" | "notHuma
 /** The addresses of services whose refusal is on the console already. */
 const reported = new Set<string>();
 
-/** Replaces the text of the note at the end of `root`. `offer` adds a button for the contact form. */
+/** Replaces the text of `note`. */
 export async function explain(
-  root: ShadowRoot | null,
+  note: HTMLElement,
   texts: AnswerTexts,
   speak: (text: string) => void,
-  ending: Ending,
+  ending: Turn["ending"],
   apiUrl: string,
-  offer: (note: HTMLElement) => void,
 ): Promise<void> {
-  const note = root?.querySelector<HTMLElement>(".turn:last-child > .trouble");
   const isUnreachable = ending === "unreachable";
   const refusal = isUnreachable && (await refusesPage(apiUrl)) ? "forbidden" : ending;
   if (isUnreachable && refusal === "forbidden" && !reported.has(apiUrl)) {
@@ -33,10 +31,9 @@ export async function explain(
     );
   }
   const text = texts[TEXTS[refusal as Refusal]];
-  if (!text || !note?.isConnected) return;
+  if (!text || !note.isConnected) return;
   note.firstChild?.replaceWith(text);
   speak(text);
   // Another attempt would be refused as well.
   if (!isUnreachable && refusal !== "verification_required") note.querySelector(".retry")?.remove();
-  if (refusal === "budget_exhausted") offer(note);
 }

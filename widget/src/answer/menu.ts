@@ -1,7 +1,6 @@
 /** The tools of the header: a button that enlarges the panel, and the menu of rarely used actions. */
 
-import type { AnswerSource } from "../open/conversation.ts";
-import type { Turn } from "../open/turn.ts";
+import type { ChatActs } from "../open/chat-acts.ts";
 import { button, element } from "../open/view/dom.ts";
 import { ENLARGE, icon, MORE } from "../open/view/icons.ts";
 import type { AnswerTexts } from "./english.ts";
@@ -11,34 +10,10 @@ const SETTLE_MS = 500;
 /** Some browsers read the file some time after the click. */
 const FILE_MS = 60_000;
 
-export interface MenuActs {
-  /** Sends a request to the path `rest` below the address of the stored chat. */
-  request(
-    rest: string,
-    init?: RequestInit,
-    ask?: (url: URL, init: RequestInit) => Promise<Response>,
-  ): Promise<Response | undefined>;
-  /** Starts a new conversation. */
-  renew(): void;
-  /**
-   * Shows the line of a person, above the questions with the ids `newer`. Returns false while an answer
-   * is in progress.
-   */
-  said(turn: Turn, newer: readonly unknown[]): boolean;
-  /** Stores whether a person may write, so that the next page looks for their lines. */
-  waits(isWaiting: boolean): void;
-  /** Requests the last answer again, from `from`, after it ended without being complete. */
-  resume(from: AnswerSource): void;
-  /** All turns of the conversation, in order. */
-  turns(): readonly Turn[];
-  /** Sends the visitor's click on the card `id` as a message. Does nothing during an answer. */
-  click(text: string, id: string): void;
-}
-
 export function menu(
   texts: AnswerTexts,
   speak: (text: string) => void,
-  acts: MenuActs,
+  acts: ChatActs,
 ): HTMLElement {
   const failure = element("p", { className: "quiet", hidden: true }, texts.failed);
   const show = (isFailed: boolean): void => {

@@ -20,8 +20,8 @@ export interface Audience {
   restarted(turn: Turn): void;
   /** More text of the answer. `isFirst`: the text replaces the answer that was shown. */
   told(turn: Turn, text: string, isFirst: boolean): void;
-  /** Another event about tools in the answer. */
-  used(): void;
+  /** The answer has another event of the service. */
+  changed(): void;
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void;
 }
 
@@ -82,7 +82,7 @@ export class Conversation {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Sends a message, or with the `id` of a card the click on it. Does nothing for an empty text or during an answer. */
+  /** Sends a message. Does nothing for an empty text or during an answer. */
   send(text: string, id = this.#around.newId()): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
@@ -218,7 +218,7 @@ export class Conversation {
     this.#made += 1;
     const { signal } = request;
     const transport = this.#from ?? this.#around.transport;
-    const isReady = transport.ready?.();
+    const isReady = transport.ready?.(turn);
     if (isReady) await isReady;
     if (signal.aborted) return;
     this.#apply("open");
@@ -277,7 +277,7 @@ export class Conversation {
     } else if (arrival.kind === "event") {
       turn.events ??= [];
       turn.events.push(arrival.event);
-      this.#audience.used();
+      this.#audience.changed();
     } else if (arrival.kind === "sources") {
       // The earlier answer is shown until the new answer begins.
       this.#sources = arrival.sources;

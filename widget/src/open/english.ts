@@ -12,8 +12,6 @@ export interface Texts {
   readonly messages: string;
   /** The accessible name of the group of suggested questions. */
   readonly suggestions: string;
-  /** The label of the button that removes the tip beside the launcher. */
-  readonly dismiss: string;
   readonly placeholder: string;
   readonly agree: string;
   readonly send: string;
@@ -39,7 +37,6 @@ export const ENGLISH: Texts = {
   close: "Close chat",
   messages: "Conversation",
   suggestions: "Suggested questions",
-  dismiss: "Dismiss",
   placeholder: "Ask anything…",
   agree: "Agree",
   send: "Send",

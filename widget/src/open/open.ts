@@ -1,8 +1,8 @@
 /** Creates the widget from the elements that the loader has drawn. */
 
 import type { AnswerModule, AnswerPart, UseAnswer } from "../answer/answer.ts";
+import { type Dictionary, textsOf } from "../dictionaries.ts";
 import type { MountModule } from "../features/mount/index.ts";
-import type { TipModule } from "../features/tip/index.ts";
 import type { Host, Seat } from "../seat.ts";
 import { RTL, settingsOf, textOf, userTokenOf } from "../settings.ts";
 import { ENGLISH, type Texts } from "./english.ts";
@@ -12,6 +12,7 @@ import { Owner } from "./owner.ts";
 import { areaOf, Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
 import { KeptTransport } from "./transport/kept.ts";
+import { isClick } from "./turn.ts";
 import { showLogo } from "./view/logo.ts";
 import { Widget } from "./widget.ts";
 
@@ -19,7 +20,6 @@ declare global {
   /** The expected hashes of the files; set by the build. */
   const ANSWER_INTEGRITY: string;
   const MOUNT_INTEGRITY: string;
-  const TIP_INTEGRITY: string;
 }
 
 /** Takes over the seat that the loader prepared in `host`; the widget may have been removed since. */
@@ -27,20 +27,28 @@ export async function open(host: Host): Promise<void> {
   const seat = host.kefu;
   if (!seat || !host.isConnected) return;
   delete host.kefu;
+  const { launcher, script } = seat;
   // What an answer needs is fetched before the panel is drawn, but nothing waits for it.
-  const coming = seat.fetch<AnswerModule>("answer", ANSWER_INTEGRITY);
-  coming.catch(() => {});
+  const module = seat.fetch<AnswerModule>("answer", ANSWER_INTEGRITY);
+  module.catch(() => {});
   // The script elements with which loaders of early releases ran this code. Each one alone: if an element
   // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
-  for (const script of [...host.children]) script.remove();
+  for (const child of [...host.children]) child.remove();
   const texts = { ...ENGLISH, ...(await seat.texts) };
-  seat.launcher.setCustomValidity("");
+  launcher.setCustomValidity("");
   host.lang = texts.lang;
   host.dir = RTL.test(texts.lang) ? "rtl" : "ltr";
-  const widget = await widgetOf(host, seat, texts, coming);
+  const further = textsOf(texts.lang, script?.src, "answer-");
+  const widget = await widgetOf(host, seat, texts, { module, further });
   if (!widget) return;
   seat.take(widget);
-  seat.launcher.onclick = () => widget.toggle();
+  launcher.onclick = () => widget.toggle();
+}
+
+/** What is being fetched for answers. */
+interface Coming {
+  readonly module: Promise<AnswerModule>;
+  readonly further: Promise<Dictionary>;
 }
 
 /** The widget with the restored chat; undefined if its host was removed meanwhile. */
@@ -48,7 +56,7 @@ async function widgetOf(
   host: Host,
   seat: Seat,
   texts: Texts,
-  coming: Promise<AnswerModule>,
+  coming: Coming,
 ): Promise<Widget | undefined> {
   const { launcher, settings, script } = seat;
   const apiUrl = new URL(seat.apiUrl);
@@ -56,20 +64,19 @@ async function widgetOf(
   const store = new Store(apiUrl, () => areaOf(window, options.persist));
   const owner = new Owner(() => userTokenOf(settingsOf(window.ChatWidgetConfig, script)), store);
   let widget: Widget | undefined;
+  const answer = lazyAnswer(host, seat, texts, coming, (text) => widget?.speak(text));
   const transport = new KeptTransport({
     apiUrl,
     store,
     owner,
     lang: texts.lang,
-    click: async (...click) => (await answer.load())?.click(...click),
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
-    guard: () =>
-      settings.botCheck || settings.context || settings.preset
-        ? answer.load().then((loaded) => loaded?.guard())
+    asking: (turn) =>
+      settings.botCheck || settings.context || settings.preset || isClick(turn)
+        ? answer.load().then((loaded) => loaded?.asking(turn))
         : undefined,
   });
-  const answer = lazyAnswer(host, seat, texts, coming, (text) => widget?.speak(text));
   if (store.isNew) await transport.find(settings.preset);
   const { turns, session } = store.read();
   const restoring = turns.length > 0 || session ? await answer.load() : undefined;
@@ -79,13 +86,11 @@ async function widgetOf(
   if (!host.isConnected) return undefined;
   const suggestions = readSuggestions(settings.suggestions);
   const useAnswer: UseAnswer = (...use) => answer.use(...use);
+  const loadAnswer = async () => (await answer.load())?.loaded();
   const surface = { page: window, host, launcher, texts, options, suggestions, useAnswer };
-  widget = new Widget({ ...surface, store, owner, transport, loadAnswer: () => answer.load() });
-  restoring?.drawn();
+  widget = new Widget({ ...surface, store, owner, transport, loadAnswer });
   const logo = textOf(settings.logo);
   if (logo) void showLogo(host.shadowRoot, logo);
-  if (textOf(settings.tip)) void showTip(host, seat, texts);
-  void answer.load();
   return widget;
 }
 
@@ -95,28 +100,19 @@ async function mounted({ shadowRoot }: Host, { fetch, settings }: Seat): Promise
   return !!module && !!shadowRoot && module.default(shadowRoot, `${settings.mount}`);
 }
 
-async function showTip(
-  { shadowRoot }: Host,
-  { fetch, settings }: Seat,
-  texts: Texts,
-): Promise<void> {
-  const module = await fetch<TipModule>("tip", TIP_INTEGRITY).catch(() => undefined);
-  if (shadowRoot) module?.default(shadowRoot, settings, texts.dismiss);
-}
-
 function lazyAnswer(
   host: Host,
   seat: Seat,
   texts: Texts,
-  coming: Promise<AnswerModule>,
+  coming: Coming,
   speak: (text: string) => void,
 ): Lazy<AnswerPart> {
-  let first: Promise<AnswerModule> | undefined = coming;
+  let first: Coming["module"] | undefined = coming.module;
   return new Lazy(async () => {
     const fetched = first ?? seat.fetch<AnswerModule>("answer", ANSWER_INTEGRITY);
     first = undefined;
-    const module = await fetched;
-    return module.default(host.shadowRoot, texts, speak, seat);
+    const [module, further] = await Promise.all([fetched, coming.further]);
+    return module.default(host.shadowRoot, { ...texts, ...further }, speak, seat);
   });
 }
 

@@ -63,7 +63,7 @@ export interface Turn {
   readonly person?: string;
   /** Undefined if the service has no pages of the site: then the answer may link to any address. */
   sources?: Sources | undefined;
-  /** The service's events about tools in this answer; features/tools/ reads them. */
+  /** The service's events in this answer, for the features. */
   events?: unknown[] | undefined;
   /** Whether the service said that the site's pages do not answer the question. */
   isUnanswered?: boolean;

@@ -1,6 +1,5 @@
 /** Connects the parts: the conversation, the view, storage, and the events of the page. */
 
-import type { MenuActs } from "../answer/menu.ts";
 import type { Acts } from "../handle.ts";
 import { type AnswerSource, type Audience, Conversation } from "./conversation.ts";
 import { announce, announceEnd } from "./events.ts";
@@ -57,8 +56,9 @@ export class Widget implements Acts, Audience {
     owner.onCleared((reason) => this.#forget(reason));
     owner.watch(page, this.#view.panel.node, this.#gone.signal);
     this.#listen();
-    this.#view.mount(this.#gone.signal);
+    this.#view.mount();
     this.#restore(stored);
+    parts.useAnswer(({ drawn }) => drawn(this.#view.panel.node, this.#gone.signal));
   }
 
   /** Opens the panel and moves the focus to the text field. */
@@ -140,8 +140,8 @@ export class Widget implements Acts, Audience {
     announce(this.#parts.host, "delta", { id: turn.id, text });
   }
 
-  used(): void {
-    this.#view.transcript.used();
+  changed(): void {
+    this.#view.transcript.changed();
   }
 
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void {
@@ -168,7 +168,7 @@ export class Widget implements Acts, Audience {
     if (!this.#view.isOpen && isFinished(turn.ending)) this.#setUnread(this.#unread + 1);
     const { ending } = turn;
     this.speak(ending === "open" ? "" : endingText(texts, ending));
-    if (ending !== "open" && !isFinished(ending)) useAnswer(({ explain }) => explain(ending));
+    if (ending !== "open" && !isFinished(ending)) useAnswer(({ failed }) => failed(turn));
     this.#save();
     announceEnd(host, turn);
   }
@@ -236,8 +236,8 @@ export class Widget implements Acts, Audience {
       waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),
       resume: (from: AnswerSource) => this.#conversation.retry(from),
       turns: () => this.#conversation.turns,
-      click: (...click: Parameters<MenuActs["click"]>) =>
-        this.#view.whenAgreed(() => this.#conversation.send(...click)),
+      send: (text: string, id: string) =>
+        this.#view.whenAgreed(() => this.#conversation.send(text, id)),
     };
     this.#view.addMenu(acts, !!this.#chat);
   }

@@ -27,6 +27,30 @@ test("machine.ts imports nothing: the table can be read and tested alone", () =>
   expect(sources.get("open/machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
 });
 
+const LAYERS = ["open/", "answer/", "features/"];
+
+/** The layer of a source: 0 for the loader. */
+function layerOf(path: string): number {
+  return LAYERS.findIndex((folder) => path.startsWith(folder)) + 1;
+}
+
+test("a layer imports code of earlier layers alone, and a feature no other feature", () => {
+  const wrong: string[] = [];
+  for (const [path, code] of sources) {
+    // all.ts is the loader and the panel in one file.
+    if (path === "all.ts" || path.startsWith("languages/")) continue;
+    for (const [, found = ""] of code.matchAll(
+      /^(?:import|export)(?! type)[^;]*? from "(.+?)"/gm,
+    )) {
+      const target = new URL(found, new URL(path, SOURCES)).href.slice(SOURCES.href.length);
+      const [one, other] = [path, target].map((name) => /^features\/\w+/.exec(name)?.[0]);
+      const isOther = one !== undefined && other !== undefined && one !== other;
+      if (layerOf(target) > layerOf(path) || isOther) wrong.push(`${path}: ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
 test("requests and files are fetched in few places", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
     "answer/probe.ts",

@@ -50,7 +50,7 @@ class Watch implements Audience {
   told(_turn: Turn, text: string, isFirst: boolean): void {
     this.shown = isFirst ? text : this.shown + text;
   }
-  used(): void {
+  changed(): void {
     this.uses.push([...(this.turn?.events ?? [])]);
   }
   moved(state: State, _turn: Turn, waiting: string | undefined): void {

@@ -1,7 +1,7 @@
 /** A stored chat, merged with the turns in the browser. */
 
 import { expect, test } from "vitest";
-import { merged, turnsOf } from "../../src/answer/merge.ts";
+import { merged, turnsOf } from "../../src/features/resume/merge.ts";
 import { sessionOf } from "../../src/open/transport/session.ts";
 import type { Turn } from "../../src/open/turn.ts";
 

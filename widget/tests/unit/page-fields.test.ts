@@ -1,7 +1,7 @@
 /** The facts about the page that a site adds to questions: their limits are those of the service. */
 
 import { expect, test } from "vitest";
-import { adding, capped } from "../../src/answer/page-fields.ts";
+import { adding, capped } from "../../src/features/page/fields.ts";
 import type { Ask } from "../../src/open/transport/http.ts";
 
 const API = "https://chat.example.com/api/chat";

@@ -1,7 +1,7 @@
 /** Taking up an answer: which requests are sent, and what the conversation receives. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import resume from "../../src/features/resume/index.ts";
+import { attemptsOf } from "../../src/features/resume/attempts.ts";
 import type { Arrival } from "../../src/open/transport/sse.ts";
 import type { Transport } from "../../src/open/transport/transport.ts";
 import type { Turn } from "../../src/open/turn.ts";
@@ -55,16 +55,11 @@ function service(...replies: readonly Reply[]) {
       const reply = replies[Math.min(requests.length, replies.length) - 1];
       return reply instanceof Response ? reply.clone() : undefined;
     },
-    renew: () => {},
-    said: () => true,
-    waits: () => {},
-    turns: () => [],
-    click: () => {},
     resume: (from: Pick<Transport, "send">) => {
       resumed = from;
     },
   };
-  const { begin } = resume(acts, () => true, {
+  const begin = attemptsOf(acts, () => true, {
     show: () => {
       if (!isLineShown) shown.push(Date.now());
       isLineShown = true;

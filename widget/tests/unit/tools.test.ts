@@ -1,7 +1,7 @@
 /** The service's events about tools, and what becomes of a card (A9, A10, A14, A16). */
 
 import { expect, test } from "vitest";
-import { merged, turnsOf } from "../../src/answer/merge.ts";
+import { merged, turnsOf } from "../../src/features/resume/merge.ts";
 import {
   type Card,
   clickText,

@@ -1,14 +1,16 @@
 /** How questions go out to a service, over real HTTP: with the conversation, or alone in a session. */
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { restore } from "../../src/answer/restore.ts";
-import { sendClick } from "../../src/features/tools/click.ts";
+import { restore } from "../../src/features/resume/restore.ts";
+import { clicking } from "../../src/features/tools/click.ts";
 import { Lazy } from "../../src/open/lazy.ts";
 import { Owner } from "../../src/open/owner.ts";
 import { type Area, Store } from "../../src/open/store.ts";
+import { plainAsk } from "../../src/open/transport/http.ts";
 import { KeptTransport } from "../../src/open/transport/kept.ts";
+import type { Arrival } from "../../src/open/transport/sse.ts";
 import type { KeptChat, Reply } from "../../src/open/transport/transport.ts";
-import type { Turn } from "../../src/open/turn.ts";
+import { isClick, type Turn } from "../../src/open/turn.ts";
 import { answer, inSession, type Play, refusal, ScriptedService } from "../scripted-service.ts";
 import { tokenOf } from "../user-token.ts";
 
@@ -62,7 +64,7 @@ function trial(session?: object): Trial {
     store,
     owner: it.owner,
     lang: "de",
-    click: sendClick,
+    asking: async (asked) => (isClick(asked) ? clicking(asked, apiUrl, plainAsk) : plainAsk),
     changed: (chat) => {
       it.chat = chat;
     },
@@ -177,6 +179,12 @@ for (const [status, keeps, code] of [
 const ID = "approval-3-0f";
 const clicked = (mark: string): Turn => ({ ...turn(`${mark} Cancel order 5?`), id: ID });
 
+/** Sends the last of `turns`, a click, as the conversation does. */
+async function clickOn({ transport }: Trial, ...turns: readonly Turn[]): Promise<Reply> {
+  await transport.ready(turns.at(-1) as Turn);
+  return transport.send(turns, NEVER);
+}
+
 test("transport: a click goes to the chat of its card, without a message, in the language (A10, A16)", async () => {
   for (const [mark, approved] of [
     ["✓", true],
@@ -184,7 +192,7 @@ test("transport: a click goes to the chat of its card, without a message, in the
   ] as const) {
     service.script(mine(answer(["Well."])));
     const it = trial({ id: "s1", token: "t1" });
-    const reply = await it.transport.send([turn("before", "yes"), clicked(mark)], NEVER);
+    const reply = await clickOn(it, turn("before", "yes"), clicked(mark));
     expect(await textOf(reply)).toBe("Well.");
     const [{ body, headers } = expect.fail("no request")] = service.received;
     expect(body).toEqual({
@@ -201,18 +209,15 @@ test("transport: a refused click is answered by the service's sentence (A10)", a
   const error = { code: "approval_gone", message: "This question has expired." };
   service.script({ ...refusal(409, ""), acts: [{ send: JSON.stringify({ error }) }] });
   const it = trial({ id: "s1", token: "t1" });
-  const reply = await it.transport.send([clicked("✓")], NEVER);
-  expect(reply).toEqual({
-    ok: true,
-    batches: [
-      [
-        { kind: "event", event: { gone: true } },
-        { kind: "text", text: "This question has expired." },
-        { kind: "finish", reason: "stop" },
-        { kind: "done" },
-      ],
-    ],
-  });
+  const reply = await clickOn(it, clicked("✓"));
+  const arrivals: Arrival[] = [];
+  if (reply.ok) for await (const batch of reply.batches) arrivals.push(...batch);
+  expect(arrivals).toMatchObject([
+    { kind: "event", event: { gone: true } },
+    { kind: "text", text: "This question has expired." },
+    { kind: "finish", reason: "stop" },
+    { kind: "done" },
+  ]);
 });
 
 /** A click becomes a message in no case: status, code -> the code that the conversation goes by */
@@ -226,7 +231,7 @@ for (const [status, said, code] of [
   test(`transport: a click, ${status} ${said} -> ${code}, after one request (A10)`, async () => {
     service.script(refusal(status, said));
     const it = trial({ id: "s1", token: "t1" });
-    const reply = await it.transport.send([turn("before", "yes"), clicked("✓")], NEVER);
+    const reply = await clickOn(it, turn("before", "yes"), clicked("✓"));
     expect(reply).toMatchObject({ ok: false, code });
     expect(service.received.map(({ body }) => [body.message, body.messages])).toEqual([
       [undefined, undefined],

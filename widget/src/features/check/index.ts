@@ -1,6 +1,8 @@
 /** Runs the bot check of a provider before a question is sent, for sites with `data-bot-check`. */
 
-import { type Ask, errorOf, plainAsk } from "../../open/transport/http.ts";
+import type { Feature, Kit } from "../../answer/feature.ts";
+import { errorOf } from "../../open/transport/http.ts";
+import type { Ask } from "../../open/transport/transport.ts";
 import { element } from "../../open/view/dom.ts";
 
 declare global {
@@ -40,9 +42,11 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   hcaptcha: "https://js.hcaptcha.com/1/api.js?render=explicit",
 };
 
-/** `setting`: `PROVIDER:SITEKEY`. The provider's box is shown above the input in `root`. */
-export default function check(root: ShadowRoot, setting: string, apiUrl: string, nonce?: string) {
-  const [, name = "", sitekey = ""] = /^(turnstile|hcaptcha):(.+)$/.exec(setting) ?? [];
+/** The provider's box is shown above the input. */
+export default function check({ root: shadow, settings, apiUrl, script: loader }: Kit): Feature {
+  const root = shadow as ShadowRoot;
+  const [, name = "", sitekey = ""] =
+    /^(turnstile|hcaptcha):(.+)$/.exec(`${settings.botCheck}`) ?? [];
   if (!name)
     console.error("Chat widget: data-bot-check must be turnstile:SITEKEY or hcaptcha:SITEKEY");
   const page = root.ownerDocument.defaultView as unknown as Window & Record<string, unknown>;
@@ -58,7 +62,7 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
   const provider = async (): Promise<Provider | undefined> => {
     if (!name || ready()) return ready();
     const url = PROVIDERS[name] as string;
-    const script = element("script", { nonce: nonce as string });
+    const script = element("script", { nonce: loader?.nonce as string });
     const rules = { createScriptURL: () => url };
     script.src = page.trustedTypes?.createPolicy("kefu-check", rules).createScriptURL(url) ?? url;
     let hasFailed = false;
@@ -119,15 +123,15 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
   };
 
   /** Adds the pass or the token to a question or a contact form, and keeps the pass of the response. */
-  const ask: Ask = async (url, init) => {
-    const isGuarded = `${url}` === apiUrl || url.pathname.endsWith("/contact");
-    if (!isGuarded || init.method !== "POST") return plainAsk(url, init);
+  const proven = async (ask: Ask, ...[url, init]: Parameters<Ask>): Promise<Response> => {
+    const isGuarded = `${url}` === `${apiUrl}` || url.pathname.endsWith("/contact");
+    if (!isGuarded || init.method !== "POST") return ask(url, init);
     const proof = pass ? { verification_pass: pass } : { verification_token: token };
     const [field, value] = Object.entries(proof)[0] as [string, string | undefined];
     token = undefined;
     // The body is not parsed: `outgoing` has protected its array against the page's toJSON.
     const added = value ? `,${JSON.stringify(field)}:${JSON.stringify(value)}}` : "}";
-    const response = await plainAsk(url, { ...init, body: `${init.body}`.slice(0, -1) + added });
+    const response = await ask(url, { ...init, body: `${init.body}`.slice(0, -1) + added });
     const wasOld = pass !== undefined && response.status === 403;
     pass = response.headers.get("X-Verification-Pass") ?? pass;
     if (wasOld && (await errorOf(response.clone(), "code"))[0] === "verification_required") {
@@ -137,9 +141,10 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     }
     return response;
   };
-  return { prove, ask };
+  return {
+    asking: async (_turn, ask) => {
+      await prove();
+      return (...request) => proven(ask, ...request);
+    },
+  };
 }
-
-export type CheckModule = { readonly default: typeof check };
-
-export type Check = ReturnType<typeof check>;

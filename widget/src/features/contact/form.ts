@@ -1,15 +1,18 @@
 /** The form with which a visitor asks for a person. The form is part of the conversation. */
 
 import type { AnswerTexts } from "../../answer/english.ts";
-import type { MenuActs } from "../../answer/menu.ts";
 import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
+import type { KeptChat } from "../../open/transport/transport.ts";
 import { uuid } from "../../open/uuid.ts";
 import { element } from "../../open/view/dom.ts";
 import type { ContactTexts } from "./english.ts";
 
-type Request = MenuActs["request"];
+type Request = KeptChat["request"];
 type Words = Texts & Pick<AnswerTexts, "failed"> & ContactTexts;
+
+/** The longest question that the service accepts, in characters. */
+const LONGEST = 4_000;
 
 /**
  * Shows the form at the end of `log`; an existing form is focused again. `hasChat`: whether the
@@ -119,7 +122,8 @@ function contactForm(
 
 function labelOf(texts: Words, name: unknown, message: string): HTMLElement[] {
   if (name === "message") {
-    const area = { name, rows: 3, maxLength: 4_000, required: true, value: message };
+    const value = message.slice(0, LONGEST);
+    const area = { name, rows: 3, maxLength: LONGEST, required: true, value };
     const field = element("textarea", { ...area, dir: "auto" });
     return [element("label", {}, texts.yourQuestion, field)];
   }

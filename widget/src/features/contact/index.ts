@@ -1,11 +1,8 @@
-/** Offers the contact form to visitors, in a file of its own for sites with a form. */
+/** Offers the contact form to visitors of sites that have one. */
 
 import { atEnd } from "../../answer/at-end.ts";
-import type { AnswerTexts } from "../../answer/english.ts";
-import type { MenuActs } from "../../answer/menu.ts";
-import type { Texts } from "../../open/english.ts";
+import type { Feature, Kit } from "../../answer/feature.ts";
 import { own } from "../../open/own.ts";
-import type { Ask } from "../../open/transport/http.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import stylesheet from "./contact.css";
@@ -14,26 +11,12 @@ import { linkOf, showForm } from "./form.ts";
 import { asksForPerson } from "./person.ts";
 import { contactRequest, withChat } from "./request.ts";
 
-/**
- * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
- * returns the stored chat, once there is one. Without a chat, the request is sent alone.
- * `sent` is called after a request was stored. `guard` runs the bot check, and returns the function
- * that sends its result.
- */
-export default function contact(
-  root: ShadowRoot | null,
-  texts: Texts & AnswerTexts,
-  speak: (text: string) => void,
-  chatOf: () => MenuActs | undefined,
-  sent: () => void,
-  apiUrl: URL,
-  guard: () => Promise<Ask>,
-) {
+export default function contact({ root, texts, speak, chat, apiUrl, asking, tell }: Kit): Feature {
   adopt(root, stylesheet);
   const words = { ...ENGLISH, ...texts };
   /** The text that the form begins with. */
   let message = "";
-  const request = withChat(chatOf, apiUrl, guard);
+  const request = withChat(chat, apiUrl, asking);
   /** Calls `act` when it is known whether the service offers a link, unless it offers nothing. */
   const ready = async (act: (link: string | undefined) => void): Promise<void> => {
     const { isNothing, link } = await offered;
@@ -48,7 +31,7 @@ export default function contact(
   });
   const open = (): void => {
     const log = root?.querySelector(".log");
-    if (log) showForm(log, words, speak, request, message, !!chatOf(), sent);
+    if (log) showForm(log, words, speak, request, message, !!chat(), () => tell("requested"));
   };
   const offer = (row: HTMLElement): unknown =>
     ready((link) => {
@@ -65,27 +48,28 @@ export default function contact(
     if (turn.rating === "down") offer(row);
   };
   return {
-    /** Adds the button to the menu of the header, after its first item. */
-    addTo: (menu: Element | null) => {
+    /** Adds the button after the first item. */
+    menu: (items) => {
       ready((link) => {
         const item = Object.assign(way(link, ""), { role: "menuitem", tabIndex: -1 });
-        menu?.firstElementChild?.after(item);
+        items.firstElementChild?.after(item);
       });
     },
     /** Adds the button below an answer if the visitor asked for a person, or got no answer. */
-    answered: (row: HTMLElement, turn: Turn) => {
+    answered: (row, turn) => {
+      if (turn.person || !turn.answer) return;
       // A message that only asks for a person is no question for them.
       message = asksForPerson(turn.question) ? "" : turn.question;
       if (turn.isUnanswered || asksForPerson(turn.question)) offer(row);
       rated(row, turn);
     },
-    /** Adds the button to `row`, for a form that begins with `summary`. */
-    offerIn: (row: HTMLElement, summary: string | undefined) => {
+    offered: (row, summary) => {
       if (summary) message = summary;
       offer(row);
     },
-    /** Adds the button to a note. */
-    offer: (note: Element) => {
+    /** Adds the button to the note that there are no more answers today. */
+    failed: (note, { ending }) => {
+      if (ending !== "budget_exhausted") return;
       const row = element("div", { className: "actions" });
       note.after(row);
       offer(row);
@@ -94,7 +78,3 @@ export default function contact(
     rated,
   };
 }
-
-export type ContactModule = { readonly default: typeof contact };
-
-export type Contact = ReturnType<typeof contact>;

@@ -1,14 +1,13 @@
 /**
- * The talk with a person. The talk is a file of its own, because few visitors have one. The talk
- * asks the service for new lines while the panel is open, and shows who answers.
+ * The talk with a person, which few visitors have. It asks the service for new lines while the panel is
+ * open, and shows who answers.
  */
 
-import type { AnswerTexts } from "../../answer/english.ts";
-import type { MenuActs } from "../../answer/menu.ts";
-import type { Texts } from "../../open/english.ts";
+import type { Feature, Kit } from "../../answer/feature.ts";
 import { own } from "../../open/own.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
+import { isOn } from "../../settings.ts";
 import { ENGLISH } from "./english.ts";
 import stylesheet from "./talk.css";
 import { faceOf, Head, notice } from "./view.ts";
@@ -28,18 +27,12 @@ const WATCH_PAUSE = 1 / 8;
 
 const ID = /^person-(\d+)$/;
 
-/** The talk for the widget in `root`. `speak` announces a text to screen readers. */
-export default function talk(
-  root: ShadowRoot | null,
-  texts: Texts & AnswerTexts,
-  speak: (text: string) => void,
-) {
+export default function talk({ root, texts, speak, settings, chat }: Kit): Feature {
   adopt(root, stylesheet);
   const words = { ...ENGLISH, ...texts };
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");
   const head = new Head(root, words, texts.disclaimer);
-  let chat: MenuActs | undefined;
   let state: unknown = "";
   /** The name of the person who answered last. */
   let person = "";
@@ -92,7 +85,7 @@ export default function talk(
     if (log && state === "person" && next === "closed") notice(log, words.ended, name);
     state = next;
     head.show(next, name);
-    chat?.waits(isTalking());
+    chat()?.waits(isTalking());
   };
 
   /** Counts the lines that nobody has seen in the title of the page, as its tab shows it. */
@@ -121,7 +114,7 @@ export default function talk(
       // The visitor may have written meanwhile: the line was there before.
       const newer = list(questions).filter((one) => Number(own(one, "id")) > id);
       if (
-        !chat?.said(
+        !chat()?.said(
           turn,
           newer.map((one) => own(one, "client_message_id")),
         )
@@ -140,7 +133,7 @@ export default function talk(
     if (isAsking) return;
     isAsking = true;
     const asked = round;
-    const response = await chat?.request(`/person${newest ? `?after=${newest}` : ""}`);
+    const response = await chat()?.request(`/person${newest ? `?after=${newest}` : ""}`);
     const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
     isAsking = false;
     if (asked !== round) return;
@@ -174,33 +167,43 @@ export default function talk(
     }).observe(log, { childList: true });
   }
 
+  /** The visitor has asked for a person, or has written to a person. */
+  const start = (): void => {
+    activeAt = Date.now();
+    // Called after the chat has announced the end of an answer.
+    if (state === "person") queueMicrotask(() => speak(words.delivered));
+    void poll();
+  };
+  /** A person may take over the chat now. Only sites with a contact form have persons who do. */
+  const watch = (): void => {
+    if (!isOn(settings.contact)) return;
+    answeredAt = Date.now();
+    schedule();
+  };
+  /** Shows the writer of a line; `row` is the row below the line. */
+  const sign = (row: HTMLElement, id: string, person: string): void => {
+    newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
+    const above = arrival;
+    arrival = undefined;
+    // By then the row is below the line.
+    queueMicrotask(() => {
+      if (above) row.parentElement?.before(above);
+      label(row.parentElement, person);
+    });
+  };
   return {
-    /** The visitor has asked for a person, or has written to a person. */
-    start: (acts: MenuActs) => {
-      chat = acts;
-      activeAt = Date.now();
-      // Called after the chat has announced the end of an answer.
-      if (state === "person") queueMicrotask(() => speak(words.delivered));
-      void poll();
+    kept: ({ isWaiting, writer }) => {
+      if (isWaiting) start();
+      else watch();
+      if (writer) missed(writer);
     },
-    /** The model has answered: a person may take over the chat now. */
-    watch: (acts: MenuActs) => {
-      chat = acts;
-      answeredAt = Date.now();
-      schedule();
+    answered: (row, { id, person, answer, ending }) => {
+      if (person) sign(row, id, person);
+      // Without a chat, the turn is from an earlier page.
+      else if (chat() && answer) watch();
+      else if (chat() && ending === "whole") start();
     },
-    /** Shows the writer of a line; `row` is the row below the line. */
-    shown: (row: HTMLElement, { id, person }: Turn) => {
-      newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
-      const above = arrival;
-      arrival = undefined;
-      // By then the row is below the line.
-      queueMicrotask(() => {
-        if (above) row.parentElement?.before(above);
-        if (person) label(row.parentElement, person);
-      });
-    },
-    missed,
+    requested: start,
   };
 }
 
@@ -216,7 +219,3 @@ function label(turn: Element | null, person: string): void {
   by.classList.toggle("spoken", before?.textContent === by.textContent);
   turn.querySelector(".answer")?.before(by);
 }
-
-export type TalkModule = { readonly default: typeof talk };
-
-export type Talk = ReturnType<typeof talk>;

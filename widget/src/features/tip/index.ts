@@ -6,9 +6,11 @@
  * shown before. After a use of the tip or the launcher, the session storage says so.
  */
 
+import type { Feature, Kit } from "../../answer/feature.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import { CLOSE, icon } from "../../open/view/icons.ts";
 import { type Settings, textOf } from "../../settings.ts";
+import { ENGLISH } from "./english.ts";
 import stylesheet from "./tip.css";
 
 /** In the session storage, after the visitor has acted. */
@@ -44,8 +46,13 @@ export function isMeant({ paths }: Moment, path: string): boolean {
   return paths.length === 0 || paths.some(isLike);
 }
 
+export default function tip({ root, settings, texts }: Kit): Feature {
+  const { dismiss } = { ...ENGLISH, ...texts };
+  return { started: () => root && showTip(root, settings, dismiss) };
+}
+
 /** Shows the tip in `root` at its moment, unless the visitor has seen it or uses the chat. */
-export default function tip(root: ShadowRoot, settings: Settings, dismiss: string): void {
+function showTip(root: ShadowRoot, settings: Settings, dismiss: string): void {
   const page = root.ownerDocument.defaultView;
   const launcher = root.querySelector<HTMLElement>(".launcher");
   const moment = momentOf(textOf(settings.tipWhen) ?? "");
@@ -90,6 +97,7 @@ export default function tip(root: ShadowRoot, settings: Settings, dismiss: strin
     if (scrollTop >= (scrollHeight - clientHeight) * scrolled) show();
   };
   page.addEventListener("scroll", look, { passive: true, signal: gone.signal });
+  look();
 }
 
 /** Whether an earlier page of this visit, or this page before its reload, had the same tip. */
@@ -118,5 +126,3 @@ function store(page: Window): void {
     // Storage is blocked or full.
   }
 }
-
-export type TipModule = { readonly default: typeof tip };

@@ -1,27 +1,33 @@
-/** Sends the visitor's click on a card. */
+/** Sends the visitor's click on a card, in place of the message that shows the click. */
 
-import { own } from "../../open/own.ts";
-import type { Arrival } from "../../open/transport/sse.ts";
-import type { Reply } from "../../open/transport/transport.ts";
+import { errorOf } from "../../open/transport/http.ts";
+import type { Ask } from "../../open/transport/transport.ts";
 import type { Turn } from "../../open/turn.ts";
-import type { ChatPort } from "../feature.ts";
 import { isYes } from "./events.ts";
 
-/** The reply to the click; the sentence of a refusal is the answer. */
-export async function sendClick(turn: Turn, { send, replyOf }: ChatPort) {
-  const response = await send({ approval: { id: turn.id, approved: isYes(turn) } });
-  const refusal = response.clone();
-  const reply = await replyOf(response);
-  if (reply.ok || response.status !== 409) return reply;
-  const error = own(await refusal.json().catch(() => undefined), "error");
-  // Another message is being answered, or an earlier attempt of this click: retry as after a 429.
-  if (own(error, "code") !== "approval_gone")
-    return { ...reply, code: "rate_limit_exceeded" } satisfies Reply;
-  const arrivals: readonly Arrival[] = [
-    { kind: "event", event: { gone: true } },
-    { kind: "text", text: `${own(error, "message")}` },
-    { kind: "finish", reason: "stop" },
-    { kind: "done" },
-  ];
-  return { ok: true, batches: [arrivals] } satisfies Reply;
+/** Sends by `ask`, and the message `turn` as a click. The sentence of a refusal for good is its answer. */
+export function clicking(turn: Turn, apiUrl: URL, ask: Ask): Ask {
+  return async (url, init) => {
+    // Only messages have this address.
+    if (url.href !== apiUrl.href) return ask(url, init);
+    const { client_message_id, message, messages, store, ...body } = JSON.parse(`${init.body}`);
+    if (client_message_id !== turn.id) return ask(url, init);
+    const approval = { id: turn.id, approved: isYes(turn) };
+    const response = await ask(url, { ...init, body: JSON.stringify({ ...body, approval }) });
+    if (response.ok) return response;
+    const [code, sentence] = await errorOf(response.clone(), "code", "message");
+    if (code === "approval_gone") return gone(`${sentence}`);
+    const { body: said, headers, status } = response;
+    // The chat would send a message again, in a new chat or alone. A click is sent once.
+    const once = { 404: 400, 503: 502 }[status];
+    return once ? new Response(said, { headers, status: once }) : response;
+  };
+}
+
+/** An answer with the service's sentence, and the event that the card is gone. */
+function gone(content: string): Response {
+  const choices = [{ delta: { content }, finish_reason: "stop" }];
+  const event = JSON.stringify({ object: "kefu.gone", gone: true, choices });
+  const headers = { "Content-Type": "text/event-stream" };
+  return new Response(`data: ${event}\n\ndata: [DONE]\n\n`, { headers });
 }

@@ -86,7 +86,7 @@ export function usedOf(events: Turn["events"] = []): Used {
   return {
     steps: [...steps.values()].filter(({ id }) => id !== card?.call),
     card,
-    isGone: events.some((event) => own(event, "gone") === true),
+    isGone: events.some((event) => own(event, "gone")),
   };
 }
 

@@ -1,13 +1,10 @@
-/**
- * The tools that an answer has used, and the card that asks the visitor before something is changed.
- * The file is fetched with the first event about a tool.
- */
+/** The tools that an answer has used, and the card that asks the visitor before something is changed. */
 
 import { AT_END_PX, atEnd } from "../../answer/at-end.ts";
+import type { Feature, Kit } from "../../answer/feature.ts";
 import { isClick, type Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
-import type { Feature, Kit } from "../feature.ts";
-import { sendClick } from "./click.ts";
+import { clicking } from "./click.ts";
 import { ENGLISH } from "./english.ts";
 import {
   ASK_PERSON,
@@ -20,12 +17,10 @@ import {
   usedOf,
 } from "./events.ts";
 import stylesheet from "./tools.css";
-import { cardView, outcomeText, runningText, stepList } from "./view.ts";
+import { cardView, runningText, stepList } from "./view.ts";
 
 /** How long the service accepts a click. */
 const LIFETIME_MS = 600_000;
-/** The longest text that the contact form accepts. */
-const LONGEST_SUMMARY = 4_000;
 
 interface Question {
   readonly card: Card;
@@ -43,14 +38,13 @@ interface Shown {
   question?: Question | undefined;
 }
 
-export default function tools({ root, texts, speak, chat, offer }: Kit): Feature {
+export default function tools({ root, texts, apiUrl, speak, chat, tell }: Kit): Feature {
   adopt(root, stylesheet);
   const words = { ...ENGLISH, ...texts };
   const log = root?.querySelector<HTMLElement>(".log");
   /** By the element of the turn. */
   const shown = new Map<HTMLElement, Shown>();
   const announced = new Set<string>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
   let isScheduled = false;
 
   /** Announces a text after the announcements of the chat, which would replace it. */
@@ -75,10 +69,13 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
     // If the clock of this device is wrong, the service decides.
     const rest = left > 0 ? Math.min(left, LIFETIME_MS) : LIFETIME_MS;
     const view = cardView(words, card.text, (isApproved) => {
-      chat()?.click(clickText(isApproved, card), card.id);
+      chat()?.send(clickText(isApproved, card), card.id);
       draw();
     });
-    return { card, due: Date.now() + rest, view };
+    const due = Date.now() + rest;
+    // A timer may be a millisecond early.
+    setTimeout(draw, rest + 9);
+    return { card, due, view };
   };
 
   const drawCard = (node: HTMLElement, one: Shown, { card }: Used): void => {
@@ -100,21 +97,20 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
       question.state === "expired" ? { ...question.card, state: "expired" } : question.card;
     const state = stateOf(known, later, question.due, Date.now());
     question.view.show(state, turn.ending !== "open" && !!chat());
-    tell(question, state, one);
+    announce(question, state, one);
   };
 
   /** Announces a new state of a card, and offers a person where nobody can be sure. */
-  const tell = (question: Question, state: CardState, { turn, isNew }: Shown): void => {
+  const announce = (question: Question, state: CardState, { turn, isNew }: Shown): void => {
     const { card, view } = question;
     // Until the answer has ended, the card cannot be clicked.
     if (state === question.state || (state === "asked" && turn.ending === "open")) return;
     const isFirst = question.state === undefined;
     question.state = state;
-    if (state === "unsure") offer(view.row);
+    if (state === "unsure") tell("offered", view.row);
     if ((isFirst && !isNew) || state === "working") return;
-    const outcome =
-      state === "asked" ? `${words.confirm}: ${card.text}` : outcomeText(words, state);
-    if (outcome) say(outcome);
+    const { ariaLabel } = view.node;
+    if (ariaLabel) say(state === "asked" ? `${ariaLabel}: ${card.text}` : ariaLabel);
   };
 
   /** Draws all turns with tools: a later turn may be the click on an earlier card. */
@@ -135,11 +131,6 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
         AT_END_PX,
       );
     }
-    clearTimeout(timer);
-    const dues = [...shown.values()].flatMap(({ question }) =>
-      question?.state === "asked" ? [question.due] : [],
-    );
-    if (dues.length > 0) timer = setTimeout(draw, Math.min(...dues) - Date.now());
   };
 
   /** Draws once the chat has handled the present event. */
@@ -151,19 +142,19 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
       draw();
     });
   };
-  if (log) new MutationObserver(schedule).observe(log, { childList: true });
-
   return {
-    used: (turn, node, isNew) => {
-      const one = shown.get(node) ?? { turn, isNew, list: stepList(words) };
-      one.isNew ||= isNew;
-      shown.set(node, one);
+    changed: (node, turn, isNew) => {
+      if (turn.events?.length || isClick(turn) || shown.has(node)) {
+        const one = shown.get(node) ?? { turn, isNew, list: stepList(words) };
+        one.isNew ||= isNew;
+        shown.set(node, one);
+      }
       schedule();
     },
-    click: sendClick,
+    asking: async (turn, ask) => (turn && isClick(turn) ? clicking(turn, apiUrl, ask) : ask),
     answered: (row, { events }) => {
       const step = usedOf(events).steps.find(({ tool }) => tool === ASK_PERSON);
-      if (step && step.state !== "output-error") offer(row, step.summary.slice(0, LONGEST_SUMMARY));
+      if (step && step.state !== "output-error") tell("offered", row, step.summary);
     },
   };
 }
@@ -172,5 +163,3 @@ export default function tools({ root, texts, speak, chat, offer }: Kit): Feature
 function plain(text: string): string {
   return text.replaceAll("\\", "").trim();
 }
-
-export type ToolsModule = { readonly default: typeof tools };

@@ -36,12 +36,6 @@ const STEPS: Readonly<Record<string, readonly [keyof ToolTexts, Sign]>> = {
   "output-unsure": ["stepUnsure", "alert"],
 };
 
-/** What became of a card; undefined if it waits for a click, or the answer says it. */
-export function outcomeText(words: Words, state: CardState): string | undefined {
-  const [word] = STATES[state] ?? [];
-  return word && words[word];
-}
-
 /** What a step that runs is called: `Looking up your order…`. */
 export function runningText({ title }: Step): string {
   return `${title.replace(/[.…。]+$/, "")}…`;
@@ -83,7 +77,9 @@ function lineOf(words: Words, step: Step, isOpen: boolean): HTMLElement {
   const isRunning = !ended && isOpen;
   const [word, sign] = ended ?? (["unfinished", "dash"] as const);
   const title = element("bdi", {}, isRunning ? runningText(step) : step.title);
-  const state = isRunning ? [] : [element("small", {}, words[word])];
+  // The sign says it.
+  const className = sign === "check" ? "spoken" : "";
+  const state = isRunning ? [] : [element("small", { className }, words[word])];
   return element("div", { className: "step" }, signOf(isRunning ? "ring" : sign), title, ...state);
 }
 
@@ -124,7 +120,7 @@ export function cardView(words: Words, text: string, clicked: (isYes: boolean) =
     show: (state: CardState, isReady: boolean): void => {
       for (const one of buttons) one.ariaDisabled = isReady ? null : "true";
       if (state === drawn) return;
-      const hadFocus = node.contains((node.getRootNode() as ShadowRoot).activeElement);
+      const hadFocus = node.matches(":focus-within");
       drawn = state;
       node.dataset.state = state;
       if (state === "asked") {

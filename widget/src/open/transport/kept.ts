@@ -4,11 +4,10 @@
  * Without it, the service stores no chats, and later questions carry the whole conversation.
  */
 
-import type { ChatPort } from "../../features/feature.ts";
 import { own } from "../own.ts";
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
-import { isClick, type Rating, type Turn } from "../turn.ts";
+import type { Rating, Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
 import { type Ask, connected, endpoint, errorOf, plainAsk, post, replyOf } from "./http.ts";
 import { type Session, sessionOf } from "./session.ts";
@@ -25,15 +24,13 @@ export interface Dependencies {
   readonly lang: string;
   /** Called with the stored chat; undefined when the service no longer stores it. */
   changed(chat: KeptChat | undefined): void;
-  /** Sends the visitor's click on a card; undefined if the file for it cannot be fetched. */
-  click(turn: Turn, port: ChatPort): Promise<Reply | undefined>;
   /** Called after the service answered that the chat does not exist. */
   lost(): void;
   /**
-   * Runs the site's bot check. Returns the function that sends requests with its result, and with
-   * the other fields that the site adds. Undefined without messages.
+   * Returns the function that sends the question of `turn` with what the site or a feature adds, such as
+   * the result of a bot check. Undefined if nothing is added.
    */
-  guard?(): Promise<Ask | undefined> | undefined;
+  asking?(turn: Turn): Promise<Ask | undefined> | undefined;
 }
 
 export class KeptTransport implements Transport, KeptChat {
@@ -56,8 +53,8 @@ export class KeptTransport implements Transport, KeptChat {
     });
   }
 
-  ready(): Promise<void> | undefined {
-    return this.#around.guard?.()?.then((ask = plainAsk) => {
+  ready(turn: Turn): Promise<void> | undefined {
+    return this.#around.asking?.(turn)?.then((ask = plainAsk) => {
       this.#ask = ask;
     });
   }
@@ -69,15 +66,6 @@ export class KeptTransport implements Transport, KeptChat {
 
   async send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply> {
     const turn = turns.at(-1);
-    if (turn && isClick(turn)) {
-      const send = (body: object) => this.#post(body, signal);
-      return (
-        (await this.#around.click(turn, { send, replyOf })) ?? {
-          ok: false,
-          code: "gateway_timeout",
-        }
-      );
-    }
     const isStored = this.#session || !turns.some(({ id, answer }) => id !== turn?.id && answer);
     if (!isStored || this.#isFull || !turn) return this.#stateless.send(turns, signal);
     const ask = this.#session

@@ -14,7 +14,7 @@ export type Arrival =
   | { readonly kind: "sources"; readonly sources: Sources }
   /** The pages that the answer cites, and whether these answer the question. */
   | { readonly kind: "cited"; readonly cited: unknown; readonly isAnswered: boolean }
-  /** A step of a tool, or a question to the visitor; features/tools/ reads the event. */
+  /** An event of the service for a feature. */
   | { readonly kind: "event"; readonly event: unknown }
   | { readonly kind: "done" }
   | { readonly kind: "error"; readonly code: Trouble };
@@ -77,15 +77,15 @@ function arrivalsOf(data: string): Arrival[] {
   const text = own(own(choice, "delta"), "content");
   const reason = own(choice, "finish_reason");
   const arrivals: Arrival[] = [];
-  if (own(event, "object") === "kefu.sources") {
+  const object = own(event, "object");
+  if (object === "kefu.sources") {
     const [pages, links, used] = ["sources", "links", "used"].map((name) => own(event, name));
     const isAnswered = own(event, "answered") !== false;
     const sources = sourcesOf(pages, links, used);
     arrivals.push(
       sources ? { kind: "sources", sources } : { kind: "cited", cited: used, isAnswered },
     );
-  }
-  if (own(event, "step") || own(event, "approval")) arrivals.push({ kind: "event", event });
+  } else if (/^kefu\./.test(`${object}`)) arrivals.push({ kind: "event", event });
   if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;

@@ -20,8 +20,8 @@ export type Reply =
     };
 
 export interface Transport {
-  /** Resolves when a message may be sent, for example after a bot check. Undefined for at once. */
-  ready?(): Promise<void> | undefined;
+  /** Resolves when `turn` may be sent, for example after a bot check. Undefined for at once. */
+  ready?(turn: Turn): Promise<void> | undefined;
   /**
    * Sends the last of `turns`, with a second request if the service has lost the chat. Throws
    * ConnectionLost if there is no reply, also while its batches are read.

@@ -4,6 +4,9 @@ import type { Texts } from "../english.ts";
 import { button, element } from "./dom.ts";
 import { CLOSE, icon } from "./icons.ts";
 
+/** The condition for small screens, as in widget.css: there the panel covers the page. */
+export const COVERS_PAGE = "(max-width: 480px), (max-height: 480px)";
+
 export interface PanelOptions {
   readonly title: string;
   /** The address of the site's privacy page. */

@@ -7,7 +7,7 @@ import type { ActionActs } from "../../answer/actions.ts";
 import type { UseAnswer } from "../../answer/answer.ts";
 import type { Texts } from "../english.ts";
 import { endingText } from "../status.ts";
-import { isClick, isFinished, type Turn } from "../turn.ts";
+import { isFinished, type Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
 import { type Writer, writerOf } from "./writer.ts";
 
@@ -76,6 +76,7 @@ export class Transcript {
     this.node.append(node);
     this.#isFollowing = true;
     this.#wait(true);
+    this.changed();
   }
 
   /** Shows the turns of an earlier page, with their endings. */
@@ -116,7 +117,7 @@ export class Transcript {
     this.#settle();
     this.#isFollowing = true;
     this.#wait(true);
-    this.used();
+    this.changed();
   }
 
   /** Adds text. `isFirst`: the text begins an answer and replaces the shown answer. */
@@ -137,11 +138,10 @@ export class Transcript {
     this.#timer ||= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
-  /** Shows the tools that the last answer has used, and the state of the card that was clicked. */
-  used(): void {
-    const { turn, node } = this.#last ?? {};
-    if (turn && (turn.events || isClick(turn)))
-      this.#useAnswer(({ used }) => used(turn, node as HTMLElement));
+  /** Tells the features of the last answer's state. */
+  changed(): void {
+    const last = this.#last;
+    if (last) this.#useAnswer(({ changed }) => changed(last.node, last.turn));
   }
 
   /** Shows the reason for a delay. */
@@ -159,7 +159,7 @@ export class Transcript {
     this.#wait(false);
     this.#settle();
     if (this.#last) this.#close(this.#last);
-    this.used();
+    this.changed();
     this.follow();
   }
 

@@ -1,7 +1,7 @@
 /** The user interface. Nothing is sent before the visitor has accepted the consent text. */
 
 import type { UseAnswer } from "../../answer/answer.ts";
-import type { MenuActs } from "../../answer/menu.ts";
+import type { ChatActs } from "../chat-acts.ts";
 import type { Texts } from "../english.ts";
 import type { State } from "../machine.ts";
 import type { Options } from "../options.ts";
@@ -11,8 +11,7 @@ import { Composer } from "./composer.ts";
 import { Consent } from "./consent.ts";
 import { adopt } from "./dom.ts";
 import { Launcher } from "./launcher.ts";
-import { Panel } from "./panel.ts";
-import { COVERS_PAGE, fillScreen } from "./screen.ts";
+import { COVERS_PAGE, Panel } from "./panel.ts";
 import { suggestionBar } from "./suggestion-bar.ts";
 import { Transcript } from "./transcript.ts";
 import welcomeStyles from "./welcome.css";
@@ -84,12 +83,11 @@ export class View {
     return this.#surface.page.matchMedia(COVERS_PAGE).matches;
   }
 
-  /** Attaches the view to the page, until `gone` is aborted. */
-  mount(gone: AbortSignal): void {
-    const { page, host, launcher } = this.#surface;
+  /** Attaches the view to the page. */
+  mount(): void {
+    const { host } = this.#surface;
     adopt(host.shadowRoot, stylesheet + welcomeStyles);
     host.shadowRoot?.prepend(this.panel.node);
-    if (launcher.isConnected) fillScreen(page, this.panel.node, gone);
   }
 
   /** Whether the focus is inside the panel, so that hiding the panel would lose it. */
@@ -148,7 +146,7 @@ export class View {
   }
 
   /** Adds the tools of the header; the file of the tools is fetched with the first answer. */
-  addMenu(acts: MenuActs, isKept: boolean): void {
+  addMenu(acts: ChatActs, isKept: boolean): void {
     this.#surface.useAnswer(({ menu, keep }) => {
       this.panel.addMenu(() => menu(acts));
       if (isKept) keep(acts);
