@@ -97,9 +97,27 @@ export interface ChatWidget {
   destroy(): void;
   /** Replaces the facts about the page, which are sent with each question. */
   context(facts: unknown): void;
+  /** Replaces the tools of the page, by name: the visitor approves each call, and the page carries it out. */
+  tools(tools: PageTools): void;
   /** Calls `told` with the detail of each event. Call the returned function to unsubscribe. */
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }
+
+/** A tool of the page; a table of the service's kefu.toml must name it. */
+export interface PageTool {
+  /** For the model: what the tool does, and when. */
+  readonly description: string;
+  /** The JSON Schema of each parameter. None may be free text, which a card cannot show. */
+  readonly parameters?: Readonly<Record<string, object>>;
+  /** The names of parameters that may be left out. */
+  readonly optional?: readonly string[];
+  /** The question of the card, such as `Add {count} of {product}?`. */
+  readonly approve?: string;
+  /** Carries a call out. What it returns is a text, or becomes JSON, for the model. */
+  run(args: Readonly<Record<string, unknown>>): unknown;
+}
+
+export type PageTools = Readonly<Record<string, PageTool>>;
 
 type ChatEvents = {
   [Name in EventName as `chat-widget:${Name}`]: CustomEvent<EventDetails[Name]>;

@@ -1,5 +1,6 @@
 /** `window.ChatWidget`: the functions and events for the page's own scripts. */
 
+import type { PageTools } from "./features/page-tools/tool.ts";
 import type { Rating, Trouble } from "./open/turn.ts";
 
 /** The `detail` of each `chat-widget:…` event; `id` is the same for a question and its answer. */
@@ -36,6 +37,8 @@ export interface Acts {
 export interface ChatWidget extends Acts {
   /** Replaces the facts about the page, which are sent with each question. */
   context(facts: unknown): void;
+  /** Replaces the tools of the page, by name: the visitor approves each call, and the page carries it out. */
+  tools(tools: PageTools): void;
   /** Calls `told` with the detail of each event. Call the returned function to unsubscribe. */
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }

@@ -78,6 +78,9 @@ export function start(bring: Bring): void {
     context(facts) {
       (settings as { context: unknown }).context = facts;
     },
+    tools(given) {
+      seat.tools = given;
+    },
     on(name, told) {
       const heard = (event: Event): void => told((event as CustomEvent).detail);
       const type = `chat-widget:${name}`;

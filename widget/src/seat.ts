@@ -1,6 +1,7 @@
 /** The interface between the loader and the chat: two scripts that share one element. */
 
 import type { Dictionary } from "./dictionaries.ts";
+import type { PageTools } from "./features/page-tools/tool.ts";
 import type { Acts } from "./handle.ts";
 import type { FetchPart } from "./parts.ts";
 import type { Settings } from "./settings.ts";
@@ -17,6 +18,8 @@ export interface Seat {
   fetch: FetchPart;
   /** The texts in the visitor's language, from the moment at which the chat is fetched. */
   texts?: Promise<Dictionary>;
+  /** What the page has given to `ChatWidget.tools`. */
+  tools?: PageTools;
   /** Receives the functions of the chat, and runs the calls that were queued before. */
   take(chat: Acts): void;
 }

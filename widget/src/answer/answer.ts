@@ -56,6 +56,7 @@ export default function answer(
     script,
     speak,
     chat: () => chat,
+    tools: () => seat.tools,
     asking: (turn) => features.asking(turn, plainAsk),
     tell: (moment, ...args) => features.tell(moment, ...args),
   };

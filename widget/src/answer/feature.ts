@@ -1,6 +1,7 @@
 /** The interface between the file for answers and a feature, which is a file of its own. */
 
 import type { Dictionary } from "../dictionaries.ts";
+import type { PageTools } from "../features/page-tools/tool.ts";
 import type { ChatActs } from "../open/chat-acts.ts";
 import type { Texts } from "../open/english.ts";
 import type { Owner } from "../open/owner.ts";
@@ -19,6 +20,8 @@ export interface Kit {
   readonly apiUrl: URL;
   /** The loader's script element. */
   readonly script: HTMLScriptElement | null;
+  /** What the page has given to `ChatWidget.tools`. */
+  tools(): PageTools | undefined;
   /** Announces a text to screen readers. */
   speak(text: string): void;
   /** The stored chat, once there is one. */

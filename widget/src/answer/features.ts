@@ -52,6 +52,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   // Those that change a question: each one changes what the next one has made.
   check: { asking: ({ settings }) => !!settings.botCheck },
   page: { started: hasFields, asking: hasFields },
+  "page-tools": { isVital: true, asking: ({ tools }) => !!tools() },
   tools: {
     isVital: true,
     changed: (_kit, _node, turn) => !!turn.events?.length || isClick(turn),
