@@ -8,6 +8,7 @@ KefuError
 ├── DirectRequest           403  the request did not come through the CDN, as it must
 ├── IdentityRejected        403  the site's token for its user is invalid or expired
 ├── VerificationRequired    403  the bot check is missing, failed or expired
+├── ReadOnly                403  the operator's sign-in may only read
 ├── NotFound                404
 ├── SessionNotFound         404  no such chat, or it belongs to another visitor
 ├── MethodNotAllowed        405
@@ -117,6 +118,12 @@ class IdentityRejected(KefuError):
 class VerificationRequired(KefuError):
     status = 403
     code = "verification_required"
+    type = "invalid_request_error"
+
+
+class ReadOnly(KefuError):
+    status = 403
+    code = "read_only"
     type = "invalid_request_error"
 
 

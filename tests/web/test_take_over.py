@@ -197,9 +197,9 @@ async def test_m6_another_operator_neither_writes_nor_hands_back_until_they_take
     assert bob.turn(visitor, "bot").status_code == 200
 
 
-def signed_in(running: Stage, name: str) -> str:
+def signed_in(running: Stage, name: str, *more: str) -> str:
     """A pass, by the link that `kefu admin-link` prints."""
-    command = ["admin-link", "--url", running.url, "--name", name]
+    command = ["admin-link", "--url", running.url, "--name", name, *more]
     ticket = kefu(running.service.environment, *command).stdout.strip().partition("#ticket=")[2]
     entered = as_operator(running, "enter", "POST", token=ticket)
     found: str = entered.raise_for_status().json()["pass"]
@@ -221,12 +221,18 @@ async def test_h24_the_name_of_an_operator_is_that_of_their_link(staged: Staged)
     assert bob.say(visitor, LINE).status_code == 200
     [line] = (await polled(visitor))["messages"]
     assert (line["content"], line["operator"]) == (LINE, "Bob")
+    kari = Operator(running, "", signed_in(running, "Kari", "--read-only"))
+    for refused in (kari.turn(visitor, "person", taken_from="Bob"), kari.say(visitor, "x")):
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "read_only")
+    assert kari.ask(visitor, "", method="DELETE").status_code == 403
+    assert kari.ask(visitor, "").status_code == 200
     ingrid.ask(visitor, "")
     who = [(one["action"], one["operator"]) for one in running.service.logs() if "action" in one]
     assert who == [
         ("state person", "Ingrid 客"),
         ("state person", "Bob"),
         ("reply", "Bob"),
+        ("read", "Kari"),
         ("read", "Ingrid 客"),
     ]
 

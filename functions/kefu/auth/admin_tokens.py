@@ -6,7 +6,8 @@ the used tickets are stored. A command signs a short pass for each request, so t
 which may be a wrong server, never gets the token. `kefu chat` and `kefu test` sign a *check*, which
 is good for the bot check alone.
 
-A ticket or pass may be for one operator, or for one of several sites. Its nonce has their names.
+A ticket or pass may be for one operator, for one of several sites, or for reading alone. Its nonce
+says so.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Holder(NamedTuple):
     """The site to which it is limited; "" for the whole service."""
     operator: str = ""
     """The name of the operator; "" if it is not known."""
+    may: str = ""
+    """`read`: only that. "": everything."""
 
 
 def nonce_for(nonce: str, holder: Holder) -> str:

@@ -21,17 +21,16 @@ MAX_NAME = 64
 
 
 def link(
-    token: str, address: str, *, life: float = TICKET_LIFE, site: str = "", name: str = ""
+    token: str, address: str, *, life: float = TICKET_LIFE, holder: Holder | None = None
 ) -> str:
     """The link, with a ticket that is valid for `life` seconds.
 
-    `site`: the only one of several sites that it opens; "" for the whole service. `name`: the
-    operator's; "" if they type one.
+    `holder`: None for an operator who may do everything, and types a name.
 
     The ticket is in the URL's fragment: browsers do not send fragments to servers, so no access log
     contains it.
     """
-    nonce = nonce_for(secrets.token_hex(8), Holder(site, name))
+    nonce = nonce_for(secrets.token_hex(8), holder or Holder())
     ticket = AdminTokens(token).ticket(nonce, time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
 
@@ -45,8 +44,9 @@ def run(options: argparse.Namespace) -> int:
     name = options.name.strip()
     if not name.isprintable() or len(name) > MAX_NAME:
         raise WrongUse(f"--name has at most {MAX_NAME} characters, on one line.")
+    holder = Holder(site, name, "read" if options.read_only else "")
     if not token:
         sys.stderr.write(UNSIGNED_MESSAGE.format(token=secrets.token_urlsafe(24)))
         return 2
-    sys.stdout.write(f"{link(token, options.url, site=site, name=name)}\n")
+    sys.stdout.write(f"{link(token, options.url, holder=holder)}\n")
     return 0

@@ -48,6 +48,9 @@ def add_service(commands: Commands) -> None:
         "own (default: the operator types one)",
     )
     link.add_argument(
+        "--read-only", action="store_true", help="for an operator who may read, and change nothing"
+    )
+    link.add_argument(
         "--site",
         metavar="NAME",
         default="",

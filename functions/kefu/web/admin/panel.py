@@ -17,6 +17,7 @@ from kefu.errors import (
     InvalidRequest,
     NotFound,
     RateLimited,
+    ReadOnly,
     SessionNotFound,
     StoreUnavailable,
     Unauthorized,
@@ -136,14 +137,18 @@ class Panel:
     async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.
 
-        Raises Unauthorized for a wrong token, and RateLimited after too many from one address.
+        Raises Unauthorized for a wrong token, RateLimited after too many from one address, and
+        ReadOnly for a change by a sign-in that may only read.
         """
         await self.ready()
         admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
         if not admits(bearer_of(request), self.clock.now()):
             await self._failed(request)
-        if site := self.site_of(request):
-            await self._check_site(request, site)
+        holder = self.holder_of(request)
+        if holder.may == "read" and request.method != "GET":
+            raise ReadOnly("This sign-in may only read.")
+        if holder.site:
+            await self._check_site(request, holder.site)
 
     def site_of(self, request: Request) -> str:
         """The site to which the request's pass is limited; "" for the whole service."""
