@@ -41,4 +41,4 @@ def test_every_section_names_a_file_to_write_and_a_test(section: str) -> None:
 def test_the_page_is_read_whole() -> None:
     assert len(PATHS) > 30
     assert len(REGISTRIES) > 8
-    assert len(SECTIONS) == 14
+    assert len(SECTIONS) == 15

@@ -34,7 +34,7 @@ export function copyButton(
 }
 
 /** Copies the text. Returns false for a refused copy. Pages on http have only `execCommand`. */
-async function copy(text: string, near: HTMLElement): Promise<boolean> {
+export async function copy(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

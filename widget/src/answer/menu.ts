@@ -4,50 +4,73 @@ import type { ChatActs } from "../open/chat-acts.ts";
 import { button, element } from "../open/view/dom.ts";
 import { ENLARGE, icon, MORE } from "../open/view/icons.ts";
 import type { AnswerTexts } from "./english.ts";
+import { ITEMS, type Item } from "./menu-items.ts";
 
 /** Within this time, a click on the confirmation is the second half of a double click. */
 const SETTLE_MS = 500;
-/** Some browsers read the file some time after the click. */
-const FILE_MS = 60_000;
 
 export function menu(
   texts: AnswerTexts,
   speak: (text: string) => void,
   acts: ChatActs,
 ): HTMLElement {
-  const failure = element("p", { className: "quiet", hidden: true }, texts.failed);
-  const show = (isFailed: boolean): void => {
-    failure.hidden = !isFailed;
-    if (!isFailed) return;
+  const note = element("p", { className: "quiet", hidden: true });
+  /** Opens the menu again, with what there is to say about the item. */
+  const say = (text: string): void => {
     popup.open();
-    speak(texts.failed);
+    note.hidden = false;
+    note.textContent = text;
+    speak(text);
   };
-  const download = async (): Promise<void> => {
-    const response = await acts.request("/export?format=md");
-    const file = response?.ok ? await response.blob().catch(() => undefined) : undefined;
-    show(!file);
-    if (file) save(file);
-  };
-  const erase = async (): Promise<void> => {
-    const status = (await acts.request("", { method: "DELETE" }))?.status;
-    const isErased = status === 204 || status === 404;
-    show(!isErased);
-    if (isErased) acts.renew();
-  };
-  const eraser = eraserOf(texts, speak, erase);
-  const items = element(
-    "div",
-    { role: "menu", ariaLabel: texts.more },
-    item(texts.newChat, () => acts.renew()),
-    item(texts.download, download, "if-kept"),
-    eraser.node,
+  const items = element("div", { role: "menu", ariaLabel: texts.more });
+  const drawn = ITEMS.map((item) =>
+    itemOf(texts, speak, item, async () => {
+      const said = await item.act(acts, items);
+      if (said) say(texts[said]);
+    }),
   );
-  const popup = popupOf(texts.more, items, failure, eraser.reset);
+  items.append(...drawn.map(({ node }) => node));
+  const popup = popupOf(texts.more, items, note, () => {
+    for (const { reset } of drawn) reset();
+  });
   return element("div", { className: "tools" }, enlarger(texts.enlarge), ...popup.nodes);
 }
 
-function item(text: string, act: () => void, className = ""): HTMLButtonElement {
-  return button({ role: "menuitem", tabIndex: -1, className }, act, text);
+/**
+ * The button of an item. An item with a text to confirm acts on the second click; `reset` withdraws its
+ * question.
+ */
+function itemOf(
+  texts: AnswerTexts,
+  speak: (text: string) => void,
+  { text, confirm, isForKept }: Item,
+  act: () => void,
+) {
+  let since: number | undefined;
+  const reset = (): void => {
+    since = undefined;
+    node.classList.remove("sure");
+    node.textContent = texts[text];
+  };
+  const ask = (question: string): void => {
+    since = performance.now();
+    node.textContent = question;
+    speak(question);
+    setTimeout(() => node.classList.toggle("sure", since !== undefined), SETTLE_MS);
+  };
+  const node = button(
+    {
+      role: "menuitem",
+      tabIndex: -1,
+      className: `${confirm ? "erase" : ""} ${isForKept ? "if-kept" : ""}`.trim(),
+    },
+    () => {
+      if (!confirm || node.matches(".sure")) act();
+      else if (since === undefined) ask(texts[confirm]);
+    },
+    texts[text],
+  );
+  return { node, reset };
 }
 
 /** Makes the panel as large as the window allows, for long answers and wide tables. */
@@ -63,8 +86,8 @@ function enlarger(name: string): HTMLElement {
 }
 
 /** The button of the menu and the card that it opens, as in the menu button pattern of WAI-ARIA. */
-function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed: () => void) {
-  const card = element("div", { className: "card", hidden: true }, items, failure);
+function popupOf(name: string, items: HTMLElement, note: HTMLElement, closed: () => void) {
+  const card = element("div", { className: "card", hidden: true }, items, note);
   const all = (): HTMLElement[] =>
     [...items.querySelectorAll<HTMLElement>("[role=menuitem]")].filter((node) =>
       node.checkVisibility(),
@@ -77,7 +100,7 @@ function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed:
   const close = (): void => {
     card.hidden = true;
     more.ariaExpanded = "false";
-    failure.hidden = true;
+    note.hidden = true;
     closed();
   };
   const more = button(
@@ -122,33 +145,4 @@ function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed:
     if (isChosen(event)) close();
   });
   return { nodes: [more, card], open };
-}
-
-/** An item that asks for confirmation, and deletes on a second click. `reset` withdraws the question. */
-function eraserOf(texts: AnswerTexts, speak: (text: string) => void, erase: () => void) {
-  let since: number | undefined;
-  const reset = (): void => {
-    since = undefined;
-    node.classList.remove("sure");
-    node.textContent = texts.erase;
-  };
-  const node = item(
-    texts.erase,
-    () => {
-      if (since === undefined) {
-        since = performance.now();
-        node.textContent = texts.eraseForGood;
-        speak(texts.eraseForGood);
-        setTimeout(() => node.classList.toggle("sure", since !== undefined), SETTLE_MS);
-      } else if (node.matches(".sure")) erase();
-    },
-    "erase if-kept",
-  );
-  return { node, reset };
-}
-
-function save(file: Blob): void {
-  const href = URL.createObjectURL(file);
-  element("a", { href, download: "chat.md" }).click();
-  setTimeout(() => URL.revokeObjectURL(href), FILE_MS);
 }

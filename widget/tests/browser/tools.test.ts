@@ -251,8 +251,8 @@ test("another message instead of a click is a no (A10)", async () => {
 });
 
 test("a new answer takes the card away; if it is stopped before it begins, the card is back (A10)", async () => {
-  const silent = mine({ wait: 700 }, { send: chunk("Without a card.") + END });
-  const visit = await asked(asking(), silent, silent);
+  const late = (wait: number) => mine({ wait }, { send: chunk("Without a card.") + END });
+  const visit = await asked(asking(), late(4_000), late(0));
   const again = visit.page.locator("kefu-chat .again");
   await again.click();
   await eventually(() => visit.approval.count(), 0);
@@ -277,7 +277,8 @@ test("a double click sends once (A10)", async () => {
 });
 
 test("a refused click says the service's sentence, and offers no rating (A10)", async () => {
-  const error = { code: "approval_gone", message: "A person has taken over this chat." };
+  const message = "A person has taken over this chat.";
+  const error = { code: "approval_gone", reason: "taken", message };
   const visit = await asked(asking(), { status: 409, acts: [{ send: JSON.stringify({ error }) }] });
   await visit.yes.click();
   await visit.idle();
