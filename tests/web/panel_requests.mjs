@@ -31,9 +31,10 @@ export default async function visit(browser, service, token, theme) {
   wrong.push(...(await violations()));
   await page.locator("dialog[open] .danger").click();
   await page.locator(".contacts li").nth(count + more - 1).waitFor({ state: "detached" });
-  await page.locator(".contacts a").first().click();
+  const mail = await page.locator(".contacts a[href^='mailto:']").first().getAttribute("href");
+  await page.locator(".contacts a[href^='#']").first().click();
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  return { rows, done, more, trouble, current, chat, wrong, errors };
+  return { rows, done, more, trouble, mail, current, chat, wrong, errors };
 }

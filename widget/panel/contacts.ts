@@ -34,14 +34,16 @@ export function contactsView(first: Contacts, acts: RequestActs): HTMLElement {
 }
 
 function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTMLElement {
-  const who = [request.name, request.email].filter(Boolean).join(" · ");
+  const who = request.name || (request.email ? "" : t.visitor);
   const node = el(
     "li",
     { class: request.done_at === null ? "" : "done" },
     el(
       "p",
       { class: "row-facts" },
-      el("strong", {}, el("bdi", {}, who || t.visitor)),
+      who && el("strong", {}, el("bdi", {}, who)),
+      request.name && request.email && " · ",
+      request.email && mailLink(request.email),
       ` · ${moment(request.created_at)}`,
       request.done_at === null
         ? delivers && ` · ${stateOf(request)}`
@@ -94,6 +96,10 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
     ),
   );
   return node;
+}
+
+export function mailLink(email: string): HTMLElement {
+  return el("a", { href: `mailto:${encodeURIComponent(email)}` }, el("bdi", {}, email));
 }
 
 function stateOf({ delivered_at, attempts }: ContactRequest): string {

@@ -3,6 +3,7 @@
 import { answer as answerOf, sourceSwitch } from "./answer.ts";
 import { type Around, callCard, cost, tokensOf } from "./call.ts";
 import { commentOf } from "./comment.ts";
+import { mailLink } from "./contacts.ts";
 import { copyButton } from "./copy.ts";
 import { correction } from "./correction.ts";
 import { button, type Child, el } from "./dom.ts";
@@ -34,20 +35,23 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
   const forms = [...(kept.requests ?? [])];
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
-    while (forms[0] && forms[0].created_at < message.created_at) node.append(filled(forms.shift()));
+    while (forms[0] && forms[0].created_at < message.created_at)
+      node.append(filled(forms.shift(), kept));
     if (message.operator) node.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
     node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
-  node.append(...forms.map(filled));
+  node.append(...forms.map((form) => filled(form, kept)));
   if (acts.talk) node.append(talkBar(kept, acts.talk, lone));
   return node;
 }
 
-/** What the visitor asked for with the form. Its page is in the calls of the messages around it. */
-function filled(form: ContactRequest | undefined): HTMLElement {
+/** What the visitor asked for with the form, and the page on which they wrote before. */
+function filled(form: ContactRequest | undefined, { calls }: Whole): HTMLElement {
   const { name = "", email = "", message = "", created_at = 0 } = form ?? {};
+  const before = calls.findLast(({ meta, created_at: at }) => meta.page && at <= created_at);
+  const page = Object.values(before?.meta.page ?? {}).join(" · ");
   return el(
     "section",
     { class: "turn", "aria-label": t.requests },
@@ -57,7 +61,8 @@ function filled(form: ContactRequest | undefined): HTMLElement {
       el("strong", {}, t.asksForPerson),
       message && el("bdi", { class: "text" }, message),
       name && el("p", {}, el("bdi", {}, name)),
-      email && el("p", {}, el("a", { href: `mailto:${encodeURIComponent(email)}` }, email)),
+      email && el("p", {}, mailLink(email)),
+      page && el("p", { class: "muted" }, el("bdi", {}, page)),
       el("p", { class: "about" }, time(created_at)),
     ),
   );
