@@ -17,6 +17,7 @@ export interface AnswerTexts {
   readonly more: string;
   readonly enlarge: string;
   readonly newChat: string;
+  readonly copyChat: string;
   readonly download: string;
   readonly erase: string;
   /** The label of the Delete button after the first click, when it asks for confirmation. */
@@ -47,6 +48,7 @@ export const ENGLISH: AnswerTexts = {
   more: "More",
   enlarge: "Enlarge",
   newChat: "New chat",
+  copyChat: "Copy chat",
   download: "Download chat",
   erase: "Delete chat",
   eraseForGood: "Delete for good?",

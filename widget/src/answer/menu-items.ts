@@ -2,7 +2,9 @@
 
 import type { ChatActs } from "../open/chat-acts.ts";
 import { element } from "../open/view/dom.ts";
+import { copy } from "./copy.ts";
 import type { AnswerTexts } from "./english.ts";
+import { citedOf, withSources } from "./sources.ts";
 
 export interface Item {
   /** The key of the item's text. */
@@ -17,12 +19,22 @@ export interface Item {
 
 export const ITEMS: readonly Item[] = [
   { text: "newChat", act: (chat) => void chat.renew() },
+  { text: "copyChat", act: copyChat },
   { text: "download", isForKept: true, act: download },
   { text: "erase", confirm: "eraseForGood", isForKept: true, act: erase },
 ];
 
 /** Some browsers read the file some time after the click. */
 const FILE_MS = 60_000;
+
+/** Copies the conversation as Markdown, with the questions as quotes, like a downloaded chat. */
+async function copyChat({ turns }: ChatActs, menu: HTMLElement) {
+  const parts = turns().flatMap(({ question, answer, person, sources }) => {
+    const said = withSources(answer, citedOf(sources, location.href));
+    return [question.replace(/^(?=[^])/gm, "> "), person ? `${person}: ${said}` : said];
+  });
+  return (await copy(parts.filter(Boolean).join("\n\n"), menu)) ? "copied" : "failed";
+}
 
 async function download({ request }: ChatActs) {
   const response = await request("/export?format=md");

@@ -7,6 +7,7 @@ export default {
   open: "打开聊天",
   close: "关闭聊天",
   newChat: "新对话",
+  copyChat: "复制对话",
   messages: "聊天记录",
   placeholder: "输入您的问题…",
   suggestions: "您可以这样问",

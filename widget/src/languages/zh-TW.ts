@@ -7,6 +7,7 @@ export default {
   open: "開啟聊天",
   close: "關閉聊天",
   newChat: "新對話",
+  copyChat: "複製對話",
   messages: "聊天記錄",
   placeholder: "輸入您的問題…",
   suggestions: "您可以這樣問",

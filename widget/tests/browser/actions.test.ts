@@ -303,3 +303,22 @@ test("an answer that ends behind a closed panel leaves a badge, until it is look
   expect(await answers.innerText()).toBe("Yes");
   expect(errors).toEqual([]);
 });
+
+testInChromium(
+  "Copy chat copies all questions and answers, also of a chat that is not stored",
+  async () => {
+    it.service.script(answer(["Yes, **5** days."]), answer(["Free."]));
+    const { page, send, idle } = await it.visit({}, CLIPBOARD);
+    await send("Do you ship?\nTo Lyon?");
+    await idle();
+    await send("At what price?");
+    await idle();
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Copy chat" }).click();
+    await page.locator("kefu-chat .card .quiet", { hasText: "Copied" }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      "> Do you ship?\n> To Lyon?\n\nYes, **5** days.\n\n> At what price?\n\nFree.",
+    );
+    expect(await page.locator("kefu-chat [role=status]").textContent()).toBe("Copied");
+  },
+);
