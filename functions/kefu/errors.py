@@ -160,7 +160,7 @@ class ApprovalGone(KefuError):
         self,
         message: str,
         *,
-        reason: Literal["unknown", "expired", "later_message", "person"] = "unknown",
+        reason: Literal["unknown", "expired", "superseded", "taken"] = "unknown",
         retry_after: int | None = None,
         should_retry: bool | None = None,
     ) -> None:

@@ -6,11 +6,19 @@ import type { ContactTexts } from "./features/contact/english.ts";
 import type { TalkTexts } from "./features/talk/english.ts";
 import type { TipTexts } from "./features/tip/english.ts";
 import type { ToolTexts } from "./features/tools/english.ts";
+import type { RefusalTexts } from "./features/tools/refusal-english.ts";
 import type { Texts } from "./open/english.ts";
 
 /** The content of a dictionary in languages/. A text that is not translated is shown in English. */
 export type Dictionary = Partial<
-  Texts & AnswerTexts & CommentTexts & ContactTexts & TalkTexts & TipTexts & ToolTexts
+  Texts &
+    AnswerTexts &
+    CommentTexts &
+    ContactTexts &
+    TalkTexts &
+    TipTexts &
+    ToolTexts &
+    RefusalTexts
 >;
 
 declare global {

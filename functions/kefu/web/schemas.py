@@ -454,7 +454,7 @@ class ErrorDetail(TypedDict):
     type: str
     param: str | None
     code: str
-    reason: NotRequired[Literal["unknown", "expired", "later_message", "person"]]
+    reason: NotRequired[Literal["unknown", "expired", "superseded", "taken"]]
     """Why a card cannot be clicked any more, for `approval_gone`."""
 
 

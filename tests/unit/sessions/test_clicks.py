@@ -126,7 +126,7 @@ async def test_a10_another_message_is_a_no_and_a_late_click_is_refused_in_words(
     late = await site.click()
     assert (late.status, late.code) == (409, "approval_gone")
     assert "another message" in late.body
-    assert json.loads(late.body)["error"]["reason"] == "later_message"
+    assert json.loads(late.body)["error"]["reason"] == "superseded"
     assert cancel.calls == []
 
 
@@ -153,7 +153,7 @@ async def test_a10_a_person_who_took_over_ends_the_card() -> None:
     assert await site.store.set_attendance(site.store.chat, taken)
     given = await site.click()
     assert (given.status, given.code) == (409, "approval_gone")
-    assert json.loads(given.body)["error"]["reason"] == "person"
+    assert json.loads(given.body)["error"]["reason"] == "taken"
     assert cancel.calls == []
 
 

@@ -76,6 +76,8 @@ export default {
   declined: "Nicht ausgeführt. Es wurde nichts geändert.",
   expired: "Diese Frage ist abgelaufen. Bitte fragen Sie noch einmal.",
   gone: "Das ist nicht mehr möglich.",
+  superseded: "Sie haben inzwischen etwas anderes geschrieben. Es wurde nichts geändert.",
+  taken: "Ein Mensch hat diesen Chat übernommen. Bitte fragen Sie dort nach.",
   endings: {
     whole: "Die Antwort ist vollständig",
     stopped: "Angehalten",

@@ -76,6 +76,8 @@ export default {
   declined: "No se ha hecho. No se ha cambiado nada.",
   expired: "Esta pregunta ha caducado. Vuelva a pedirlo, por favor.",
   gone: "Esto ya no es posible.",
+  superseded: "Ha escrito otro mensaje después. No se ha cambiado nada.",
+  taken: "Ahora le atiende una persona. Consúltelo con ella, por favor.",
   endings: {
     whole: "La respuesta está completa",
     stopped: "Detenida",

@@ -77,6 +77,8 @@ export default {
   declined: "Non effectué. Rien n’a été modifié.",
   expired: "Cette question a expiré. Veuillez redemander.",
   gone: "Ce n’est plus possible.",
+  superseded: "Vous avez écrit un autre message depuis. Rien n’a été modifié.",
+  taken: "Une personne vous répond maintenant. Veuillez lui demander.",
   endings: {
     whole: "La réponse est terminée",
     stopped: "Arrêtée",

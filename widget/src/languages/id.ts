@@ -76,6 +76,8 @@ export default {
   declined: "Tidak dilakukan. Tidak ada yang diubah.",
   expired: "Pertanyaan ini sudah kedaluwarsa. Silakan minta lagi.",
   gone: "Ini tidak mungkin lagi.",
+  superseded: "Anda sudah menulis pesan lain. Tidak ada yang diubah.",
+  taken: "Seseorang kini menangani obrolan ini. Silakan tanyakan kepadanya.",
   endings: {
     whole: "Jawaban selesai",
     stopped: "Dihentikan",

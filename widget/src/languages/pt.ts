@@ -76,6 +76,8 @@ export default {
   declined: "Não foi feito. Nada foi alterado.",
   expired: "Esta pergunta expirou. Peça novamente, por favor.",
   gone: "Isto já não é possível.",
+  superseded: "Você enviou outra mensagem depois. Nada foi alterado.",
+  taken: "Uma pessoa atende esta conversa agora. Pergunte a ela, por favor.",
   endings: {
     whole: "A resposta está completa",
     stopped: "Parada",

@@ -76,6 +76,8 @@ export default {
   declined: "Không thực hiện. Không có gì thay đổi.",
   expired: "Câu hỏi này đã hết hạn. Vui lòng yêu cầu lại.",
   gone: "Không thể thực hiện nữa.",
+  superseded: "Bạn đã gửi tin nhắn khác sau đó. Không có gì thay đổi.",
+  taken: "Hiện có người đang trả lời cuộc trò chuyện này. Vui lòng hỏi họ.",
   endings: {
     whole: "Đã trả lời xong",
     stopped: "Đã dừng",

@@ -8,6 +8,7 @@ export default {
   close: "关闭聊天",
   newChat: "新对话",
   copyChat: "复制对话",
+  textSize: "文字大小",
   messages: "聊天记录",
   placeholder: "输入您的问题…",
   suggestions: "您可以这样问",
@@ -77,6 +78,8 @@ export default {
   declined: "未执行，没有任何更改。",
   expired: "此确认已过期，请重新提出。",
   gone: "现在已无法执行。",
+  superseded: "您之后又发了别的消息，没有任何更改。",
+  taken: "现在由人工接待，请向客服确认。",
   endings: {
     whole: "回答完毕",
     stopped: "已停止回答",

@@ -8,6 +8,7 @@ export default {
   close: "關閉聊天",
   newChat: "新對話",
   copyChat: "複製對話",
+  textSize: "文字大小",
   messages: "聊天記錄",
   placeholder: "輸入您的問題…",
   suggestions: "您可以這樣問",
@@ -77,6 +78,8 @@ export default {
   declined: "未執行，沒有任何變更。",
   expired: "此確認已過期，請重新提出。",
   gone: "現在已無法執行。",
+  superseded: "您之後又傳了別的訊息，沒有任何變更。",
+  taken: "現在由真人接待，請向客服確認。",
   endings: {
     whole: "回答完畢",
     stopped: "已停止回答",

@@ -64,7 +64,7 @@ function trial(session?: object): Trial {
     store,
     owner: it.owner,
     lang: "de",
-    asking: async (asked) => (isClick(asked) ? clicking(asked, apiUrl, plainAsk) : plainAsk),
+    asking: async (asked) => (isClick(asked) ? clicking(asked, apiUrl, plainAsk, TEXTS) : plainAsk),
     changed: (chat) => {
       it.chat = chat;
     },
@@ -75,6 +75,8 @@ function trial(session?: object): Trial {
   it.chat = it.transport.chat;
   return it;
 }
+
+const TEXTS = { lang: "de", expired: "Diese Frage ist abgelaufen." };
 
 const NEVER = new AbortController().signal;
 
@@ -205,8 +207,8 @@ test("transport: a click goes to the chat of its card, without a message, in the
   }
 });
 
-test("transport: a refused click is answered by the service's sentence (A10)", async () => {
-  const error = { code: "approval_gone", message: "This question has expired." };
+test("transport: a refused click is answered by its reason in the visitor's language (A10)", async () => {
+  const error = { code: "approval_gone", reason: "expired", message: "This question has expired." };
   service.script({ ...refusal(409, ""), acts: [{ send: JSON.stringify({ error }) }] });
   const it = trial({ id: "s1", token: "t1" });
   const reply = await clickOn(it, clicked("✓"));
@@ -214,7 +216,7 @@ test("transport: a refused click is answered by the service's sentence (A10)", a
   if (reply.ok) for await (const batch of reply.batches) arrivals.push(...batch);
   expect(arrivals).toMatchObject([
     { kind: "event", event: { gone: true } },
-    { kind: "text", text: "This question has expired." },
+    { kind: "text", text: TEXTS.expired },
     { kind: "finish", reason: "stop" },
     { kind: "done" },
   ]);

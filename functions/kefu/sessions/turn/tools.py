@@ -62,10 +62,10 @@ async def asked_call(store: SessionStore, session: Session, click: Click, now: f
     counts = first if first and may_be_sent(first) else None
     if session.attendance.state == "person" and not (first and first.status == "ok"):
         said = "Please ask whether this was done." if counts else "Nothing was changed."
-        raise ApprovalGone(f"A person answers this chat now. {said}", reason="person")
+        raise ApprovalGone(f"A person answers this chat now. {said}", reason="taken")
     if any(one is not first and (not counts or one.id < counts.id) for one in questions):
         said = "You wrote another message since, so nothing was changed."
-        raise ApprovalGone(said, reason="later_message")
+        raise ApprovalGone(said, reason="superseded")
     if use.expires < (counts.created_at if counts else now):
         raise ApprovalGone("This question has expired. Please ask again.", reason="expired")
     return use

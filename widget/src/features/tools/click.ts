@@ -1,12 +1,13 @@
 /** Sends the visitor's click on a card, in place of the message that shows the click. */
 
+import type { Dictionary } from "../../dictionaries.ts";
 import { errorOf } from "../../open/transport/http.ts";
 import type { Ask } from "../../open/transport/transport.ts";
 import type { Turn } from "../../open/turn.ts";
 import { isYes } from "./events.ts";
 
-/** Sends by `ask`, and the message `turn` as a click. The sentence of a refusal for good is its answer. */
-export function clicking(turn: Turn, apiUrl: URL, ask: Ask): Ask {
+/** Sends by `ask`, and the message `turn` as a click. The reason of a refusal for good is its answer. */
+export function clicking(turn: Turn, apiUrl: URL, ask: Ask, texts: Dictionary): Ask {
   return async (url, init) => {
     // Only messages have this address.
     if (url.href !== apiUrl.href) return ask(url, init);
@@ -15,8 +16,9 @@ export function clicking(turn: Turn, apiUrl: URL, ask: Ask): Ask {
     const approval = { id: turn.id, approved: isYes(turn) };
     const response = await ask(url, { ...init, body: JSON.stringify({ ...body, approval }) });
     if (response.ok) return response;
-    const [code, sentence] = await errorOf(response.clone(), "code", "message");
-    if (code === "approval_gone") return gone(`${sentence}`);
+    // Only `approval_gone` has a reason.
+    const [reason, sentence] = await errorOf(response.clone(), "reason", "message");
+    if (reason) return gone(texts[reason as "gone"] ?? texts.gone ?? `${sentence}`);
     const { body: said, headers, status } = response;
     // The chat would send a message again, in a new chat or alone. A click is sent once.
     const once = { 404: 400, 503: 502 }[status];
@@ -24,7 +26,7 @@ export function clicking(turn: Turn, apiUrl: URL, ask: Ask): Ask {
   };
 }
 
-/** An answer with the service's sentence, and the event that the card is gone. */
+/** An answer with the reason in the visitor's language, and the event that the card is gone. */
 function gone(content: string): Response {
   const choices = [{ delta: { content }, finish_reason: "stop" }];
   const event = JSON.stringify({ object: "kefu.gone", gone: true, choices });

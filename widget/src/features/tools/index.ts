@@ -151,7 +151,7 @@ export default function tools({ root, texts, apiUrl, speak, chat, tell }: Kit): 
       }
       schedule();
     },
-    asking: async (turn, ask) => (turn && isClick(turn) ? clicking(turn, apiUrl, ask) : ask),
+    asking: async (turn, ask) => (turn && isClick(turn) ? clicking(turn, apiUrl, ask, texts) : ask),
     answered: (row, { events }) => {
       const step = usedOf(events).steps.find(({ tool }) => tool === ASK_PERSON);
       if (step && step.state !== "output-error") tell("offered", row, step.summary);
