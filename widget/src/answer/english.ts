@@ -18,6 +18,7 @@ export interface AnswerTexts {
   readonly enlarge: string;
   readonly newChat: string;
   readonly copyChat: string;
+  readonly textSize: string;
   readonly download: string;
   readonly erase: string;
   /** The label of the Delete button after the first click, when it asks for confirmation. */
@@ -49,6 +50,7 @@ export const ENGLISH: AnswerTexts = {
   enlarge: "Enlarge",
   newChat: "New chat",
   copyChat: "Copy chat",
+  textSize: "Text size",
   download: "Download chat",
   erase: "Delete chat",
   eraseForGood: "Delete for good?",

@@ -20,9 +20,13 @@ export interface Item {
 export const ITEMS: readonly Item[] = [
   { text: "newChat", act: (chat) => void chat.renew() },
   { text: "copyChat", act: copyChat },
+  { text: "textSize", act: resizeText },
   { text: "download", isForKept: true, act: download },
   { text: "erase", confirm: "eraseForGood", isForKept: true, act: erase },
 ];
+
+/** The sizes of the conversation, one after another. */
+const SIZES = ["", "1.2", "1.4"];
 
 /** Some browsers read the file some time after the click. */
 const FILE_MS = 60_000;
@@ -34,6 +38,12 @@ async function copyChat({ turns }: ChatActs, menu: HTMLElement) {
     return [question.replace(/^(?=[^])/gm, "> "), person ? `${person}: ${said}` : said];
   });
   return (await copy(parts.filter(Boolean).join("\n\n"), menu)) ? "copied" : "failed";
+}
+
+function resizeText(_chat: ChatActs, menu: HTMLElement) {
+  const style = menu.closest(".panel")?.querySelector<HTMLElement>(".log")?.style;
+  if (style) style.zoom = SIZES[SIZES.indexOf(style.zoom) + 1] ?? "";
+  return undefined;
 }
 
 async function download({ request }: ChatActs) {

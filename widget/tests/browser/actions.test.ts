@@ -322,3 +322,19 @@ testInChromium(
     expect(await page.locator("kefu-chat [role=status]").textContent()).toBe("Copied");
   },
 );
+
+test("Text size makes the conversation larger, twice, and then as it was (W10)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, send, idle, answers } = await it.visit();
+  await send("Do you ship?");
+  await idle();
+  const heights: number[] = [];
+  for (let clicks = 0; clicks < 4; clicks += 1) {
+    heights.push((await answers.boundingBox())?.height ?? 0);
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Text size" }).click();
+  }
+  const [normal = 0, larger = 0, largest = 0, again = 0] = heights;
+  expect(normal < larger && larger < largest).toBe(true);
+  expect(again).toBe(normal);
+});

@@ -335,7 +335,11 @@ test("a chat is deleted after a second click, here and there (P36)", async () =>
   expect(await stored(page)).not.toMatch(/first|one|s1|t1/);
   expect(await input.evaluate((node: HTMLElement) => node.matches(":focus"))).toBe(true);
   await more.click();
-  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["New chat", "Copy chat"]);
+  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual([
+    "New chat",
+    "Copy chat",
+    "Text size",
+  ]);
   await send("second");
   await idle();
   expect(sent()[1]).toEqual(["second", undefined, undefined]);
