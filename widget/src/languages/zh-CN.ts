@@ -9,7 +9,6 @@ export default {
   newChat: "新对话",
   copyChat: "复制对话",
   textSize: "文字大小",
-  textSize: "文字大小",
   messages: "聊天记录",
   placeholder: "输入您的问题…",
   suggestions: "您可以这样问",

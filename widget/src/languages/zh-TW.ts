@@ -9,7 +9,6 @@ export default {
   newChat: "新對話",
   copyChat: "複製對話",
   textSize: "文字大小",
-  textSize: "文字大小",
   messages: "聊天記錄",
   placeholder: "輸入您的問題…",
   suggestions: "您可以這樣問",
