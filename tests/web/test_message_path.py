@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 CEILINGS = {
-    "stateless": {"modules": 43, "functions": 213, "calls": 1400, "tasks": 4},
+    "stateless": {"modules": 43, "functions": 214, "calls": 1400, "tasks": 4},
     "stored": {"modules": 67, "functions": 380, "calls": 2050, "tasks": 7},
 }
 """Of thirty chunks, with Python 3.11; later versions have fewer functions and calls. The number of

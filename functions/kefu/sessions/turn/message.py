@@ -24,7 +24,7 @@ from kefu.errors import (
     SessionBusy,
     SessionNotFound,
 )
-from kefu.messages import Message, Role, is_click
+from kefu.messages import APPROVAL, Message, Role
 from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
@@ -116,7 +116,7 @@ class KeptConversation:
         self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
         if incoming.click:
             return await self._clicked(incoming.click)
-        if is_click(incoming.client_message_id):
+        if (incoming.client_message_id or "").startswith(APPROVAL):
             said = "An approval is given by `approval`, and its answer is not replaced."
             raise InvalidRequest(said, param="client_message_id")
         text, reply = await self._preprocessed()
