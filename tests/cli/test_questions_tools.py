@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Kefu
-from tests.fakes.behaviours import Exchange
+from tests.fakes.behaviours import Exchange, answer
 from tests.fakes.choosing import Choosing, calling, rule
 from tests.fakes.service import Service
 from tests.fakes.tool_shop import MY_ORDERS, USER_SECRET, ToolShop, order_tools
@@ -23,6 +23,12 @@ ADMIN_TOKEN = "a-token-of-the-operator-for-these-tests"
 TABLES = order_tools(
     '{{ en = "Cancel order {{order_id}}? {{items}} items", zh = "取消订单 {{order_id}}？" }}'
 )
+
+BOOK = """
+[tools.book]
+url = "https://shop.example/bookings"
+description = "Books a table."
+"""
 
 CASES = """\
 - name: look up
@@ -234,6 +240,27 @@ def test_a_case_is_asked_as_a_signed_in_user(
     ran = kefu("test", "questions.yaml", "--only", "My")
     assert ran.code == 2
     assert "My orders: user: needs KEFU_IDENTITY_SECRETS" in ran.err
+
+
+def test_a_simulated_visitor_clicks_on_the_card_of_any_of_its_messages(
+    kefu: Kefu, questions: Path, upstream: ScriptedUpstream
+) -> None:
+    questions.write_text(
+        "- ask: Hello\n"
+        "  visitor: {persona: A buyer., goal: Cancel order 5., turns: 2}\n"
+        "  results: {order_status: {items: 2}, cancel_order: Cancelled by the file.}\n"
+        "  approve: true\n"
+        "  expect: {card: Cancel order 5, contains: Cancelled by the file., not_called: book}\n"
+    )
+    with questions.with_name("kefu.toml").open("a") as file:
+        file.write(f"{BOOK}\n")
+    upstream.script("*", answer("Please cancel order 5"), asking="<persona>")
+    ran = kefu("test", "questions.yaml")
+    assert ran.code == 0, ran
+    upstream.script("*", answer("Thanks"), asking="<persona>")
+    ran = kefu("test", "questions.yaml")
+    assert ran.code == 1
+    assert "\n         approve: it showed no card\n" in ran.out
 
 
 def test_the_example_of_the_page_passes_and_is_reported_as_printed(

@@ -84,8 +84,7 @@ def test_a_model_that_obeys_is_found_and_one_that_refuses_passes_all(
     assert ran.code == 0, ran.out
     assert {f"{group}: 40 of 40 passed" for group in GROUPS} < set(ran.out.splitlines())
     table = (folder / "m.md").read_text().splitlines()
-    assert table[-5:] == [f"|  | all of {group} | 40 of 40 |  |" for group in GROUPS]
-    assert len(table) == 9
+    assert table[4:] == [f"|  | all of {group} | 40 of 40 |  |" for group in GROUPS]
 
 
 @pytest.mark.usefixtures("pages")

@@ -71,7 +71,9 @@ def add_test(commands: Commands) -> None:
     test.add_argument(
         "--steps", action="store_true", help="show the calls of tools of cases that pass, too"
     )
-    test.add_argument("--judge-model", metavar="NAME", help="model for `judge` (KEFU_MODEL)")
+    test.add_argument(
+        "--judge-model", metavar="NAME", help="model for `judge` and `visitor` (KEFU_MODEL)"
+    )
     test.add_argument("--junit", metavar="FILE", help="also write the results as JUnit XML")
     test.add_argument("--markdown", metavar="FILE", help="also write the results as Markdown")
     test.add_argument(

@@ -23,7 +23,6 @@ from kefu.cli.tested_tools import (
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
 from kefu.evaluation.cases import Case, named_apart, needs_judge
-from kefu.evaluation.checks import Judge
 from kefu.evaluation.comparison import LastRun, as_json, comparison_lines, last_run
 from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.judge import ModelJudge
@@ -31,9 +30,11 @@ from kefu.evaluation.markdown import markdown
 from kefu.evaluation.questions import read
 from kefu.evaluation.redteam import redteam
 from kefu.evaluation.report import junit, line, part_lines, summary
-from kefu.evaluation.run import Plan, Result, run_cases
+from kefu.evaluation.results import Result
+from kefu.evaluation.run import Plan, Roles, run_cases
 from kefu.evaluation.source import WrongFile
 from kefu.evaluation.stored import changed_cases
+from kefu.evaluation.visitor import ModelVisitor
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, problem_with_server, read_settings, wrong_use
@@ -113,7 +114,7 @@ class _Run:
 
     async def _ask(self) -> None:
         async with AsyncExitStack() as stack:
-            judge = await stack.enter_async_context(self._judge())
+            roles = await stack.enter_async_context(self._roles())
             tested = await stack.enter_async_context(self._tested())
             await _reach(tested.url)
             gate, settings = QuestionGate(), self._settings
@@ -123,7 +124,7 @@ class _Run:
                 history = case.stored.history if case.stored else ()
                 return ServiceChat(tested.url, visitor, gate, tested.given, history)
 
-            await run_cases(self._chosen(), self._plan, new_chat, judge, self._done)
+            await run_cases(self._chosen(), self._plan, new_chat, roles, self._done)
 
     @asynccontextmanager
     async def _tested(self) -> AsyncIterator[_Tested]:
@@ -150,14 +151,17 @@ class _Run:
         return [one for one in self._cases if one not in skipped]
 
     @asynccontextmanager
-    async def _judge(self) -> AsyncIterator[Judge | None]:
-        """The judge, if a case needs a judge. Raises WrongUse if no model can judge."""
-        questions = [question for case in self._cases for question in case.questions]
-        if not any(needs_judge(question.expected) for question in questions):
-            yield None
+    async def _roles(self) -> AsyncIterator[Roles]:
+        """Those that the cases need. Raises WrongUse if there is no model for them."""
+        expectations = [one for case in self._cases for one in case.expectations]
+        has_judge = any(map(needs_judge, expectations))
+        has_visitor = any(case.visitor for case in self._cases)
+        if not (has_judge or has_visitor):
+            yield Roles()
             return
         async with model_for_tests(self._settings, self._options.judge_model) as complete:
-            yield ModelJudge(complete)
+            judge = ModelJudge(complete) if has_judge else None
+            yield Roles(judge, ModelVisitor(complete) if has_visitor else None)
 
     def _done(self, result: Result) -> None:
         self._results.append(result)

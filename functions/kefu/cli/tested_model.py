@@ -19,7 +19,7 @@ async def model_for_tests(settings: Settings, name: str | None) -> AsyncIterator
     """The model of the settings, or `name` of its provider. Raises WrongUse without a model."""
     chosen = choose_model(settings)
     if chosen.kind == "sample":
-        raise WrongUse("`judge` needs a model: set KEFU_API_KEYS or KEFU_UPSTREAM_URL.")
+        raise WrongUse("judge and visitor need a model: set KEFU_API_KEYS or KEFU_UPSTREAM_URL.")
     name = name or chosen.name
     sampling = chosen.sampling._replace(model=name, max_tokens=500).asked(0.0)
     model = OpenModel(settings, chosen, keys=chosen.kind == "remote")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.secrets import AUDIENCE
-from kefu.evaluation.cases import Case, CaseQuestion, Expected
+from kefu.evaluation.cases import Case, Expected
 from kefu.evaluation.tool_fields import EVERY_TOOL
 from kefu.settings import Settings
 from kefu.settings.tool_references import unknown_tool
@@ -40,7 +40,7 @@ def problem_with_cases(cases: Sequence[Case], settings: Settings, *, is_here: bo
 def _problem_with_tools(case: Case, settings: Settings) -> str:
     tables = settings.tools
     known = names_of(tables)
-    for key, name in (named for question in case.questions for named in _names(question)):
+    for key, name in _names(case):
         if name not in known:
             return f"{key}: {unknown_tool(name, known)}"
         if key == "results" and name in tables and tables[name].kind == "built-in":
@@ -48,12 +48,14 @@ def _problem_with_tools(case: Case, settings: Settings) -> str:
     return ""
 
 
-def _names(question: CaseQuestion) -> Iterator[tuple[str, str]]:
-    approve = question.approve
-    yield from (("results", name) for name in question.results if name != EVERY_TOOL)
-    yield from _expected_names(question.expected)
-    if approve and not isinstance(approve, bool):
-        yield from (("approve", name) for name in approve)
+def _names(case: Case) -> Iterator[tuple[str, str]]:
+    for question in case.questions:
+        approve = question.approve
+        yield from (("results", name) for name in question.results if name != EVERY_TOOL)
+        if approve and not isinstance(approve, bool):
+            yield from (("approve", name) for name in approve)
+    for expected in case.expectations:
+        yield from _expected_names(expected)
 
 
 def _expected_names(expected: Expected) -> Iterator[tuple[str, str]]:

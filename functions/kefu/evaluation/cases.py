@@ -19,6 +19,7 @@ class Expected(NamedTuple):
     """The whole answer, but for case and white space."""
     not_: Sequence[str] = ()
     regex: Sequence[str] = ()
+    not_regex: Sequence[str] = ()
     language: str = ""
     max_seconds: float | None = None
     cites: Sequence[str] | bool | None = None
@@ -66,6 +67,19 @@ class StoredAnswer(NamedTuple):
     """The messages before the question, `role` and `content`."""
 
 
+class SimulatedVisitor(NamedTuple):
+    """A visitor whom a model plays, after the first message."""
+
+    persona: str
+    goal: str
+    stop: str
+    """When the talk is over; "" if only the goal decides."""
+    messages: int
+    """The most messages of the talk that are the visitor's."""
+    expected: Expected
+    """Of the whole talk."""
+
+
 class Case(NamedTuple):
     """A chat of one or more questions, in order."""
 
@@ -79,6 +93,14 @@ class Case(NamedTuple):
     """The claims of a signed-in user, of which `sub` is the name; empty: nobody is signed in."""
     stored: StoredAnswer | None = None
     """The answer to a question of a real visitor, for comparison."""
+    visitor: SimulatedVisitor | None = None
+    """Goes on after the only question, whose expectations are those of each answer."""
+
+    @property
+    def expectations(self) -> Sequence[Expected]:
+        """Those of the answers, and of the whole talk."""
+        whole = [self.visitor.expected] if self.visitor else []
+        return [*(one.expected for one in self.questions), *whole]
 
 
 def named_apart(cases: Iterable[Case]) -> list[Case]:

@@ -57,6 +57,8 @@ class ServiceAnswer(NamedTuple):
     """False if the model reports that the pages do not answer the question."""
     question: str = ""
     tools: ToolUse = ToolUse()
+    talk: str = ""
+    """For a judge of a whole talk: all messages."""
 
 
 async def failures(answer: ServiceAnswer, expected: Expected, judge: Judge | None) -> list[str]:
@@ -69,7 +71,7 @@ async def failures(answer: ServiceAnswer, expected: Expected, judge: Judge | Non
     if expected.any and (missed := await _missed(answer, expected.any, judge)):
         found.append(f"any: none of them holds: {' / '.join(missed)}")
     if judge and expected.judge and not found:
-        reason = await judge(expected.judge, answer.question, answer.text)
+        reason = await judge(expected.judge, answer.question, answer.talk or answer.text)
         found += [f"judge: {reason}"] if reason else []
     return found
 
@@ -98,6 +100,9 @@ def _about_text(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
     for pattern in expected.regex:
         if not re.search(pattern, answer.text):
             yield f"regex: {pattern} does not match"
+    for pattern in expected.not_regex:
+        if found := re.search(pattern, answer.text):
+            yield f'not_regex: "{found[0]}" is in the answer'
 
 
 def _about_whole(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.evaluation.report import passed_runs, title
-from kefu.evaluation.run import AnsweredQuestion, CaseRun, Result
+from kefu.evaluation.results import AnsweredQuestion, CaseRun, Result
 from kefu.evaluation.source import WrongFile
 from kefu.evaluation.steps import step_lines
 
@@ -82,6 +82,8 @@ def _result(one: Result) -> dict[str, object]:
 def _run(run: CaseRun) -> dict[str, object]:
     return {
         "status": run.status,
+        "failures": list(run.failures),
+        "error": run.error,
         "seconds": round(run.seconds, 3),
         "turns": [_turn(one) for one in run.asked],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from xml.sax.saxutils import escape
 
 from kefu.evaluation.comparison import LastRun, comparison_lines, was
@@ -15,24 +16,35 @@ from kefu.evaluation.report import (
     passed_runs,
     reasons,
     summary,
+    title,
 )
-from kefu.evaluation.run import Result
+from kefu.evaluation.results import Result
+from kefu.evaluation.visitor import lines_of
 
+_MAX_CHARS = 60_000
+"""Of a comment on GitHub, which has at most 65,536."""
 _ORDER = ("failed", "error", "passed", "skipped")
 """The order of the rows, by the worst result of a case."""
 
 
 def markdown(results: Sequence[Result], last: LastRun, seconds: float) -> str:
-    """A table of the cases, failures first, with a column for each preset."""
+    """A table of the groups and the cases, failures first, with a column for each preset."""
     presets = list(dict.fromkeys(one.preset for one in results))
     heads = [_head(preset, results) for preset in presets]
     lines = [f"**kefu test**: {summary(results, seconds, len(results))}", ""]
-    lines += [f"{_cell(line)}\n" for line in comparison_lines(results, last)]
+    lines += [f"{line}\n" for line in [*comparison_lines(results, last)][:1]]
     lines += [_row(["", "Case", *heads, "Reason"]), _row(["---"] * (len(presets) + 3))]
-    lines += [_row(one) for one in _rows(results, presets, last)]
     lines += [_row(one) for one in _group_rows(results, presets)]
-    lines += _side_by_side(results)
-    return "\n".join(lines) + "\n"
+    lines += [_row(one) for one in _rows(results, presets, last)]
+    return "\n".join(_cut([*lines, *_side_by_side(results), *_talks(results)])) + "\n"
+
+
+def _cut(lines: Sequence[str]) -> list[str]:
+    """The lines that a comment on GitHub can have, and how many more there are."""
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    kept = sum(end <= _MAX_CHARS for end in ends)
+    more = [f"\n… and {len(lines) - kept} more"] if kept < len(lines) else []
+    return [*lines[:kept], *more]
 
 
 def _head(preset: str, results: Sequence[Result]) -> str:
@@ -44,9 +56,11 @@ def _rows(results: Sequence[Result], presets: Sequence[str], last: LastRun) -> I
     """The cases, without those of a group that passed."""
     cases = dict[str, dict[str, Result]]()
     for one in results:
-        if not (one.case.group and one.status == "passed"):
-            cases.setdefault(one.case.name, {})[one.preset] = one
-    for name, found in sorted(cases.items(), key=lambda one: _ORDER.index(_worst(one[1].values()))):
+        cases.setdefault(one.case.name, {})[one.preset] = one
+    ordered = sorted(cases.items(), key=lambda one: _ORDER.index(_worst(one[1].values())))
+    for name, found in ordered:
+        if all(one.case.group and one.status == "passed" for one in found.values()):
+            continue
         cells = [_runs(found[one], last) if one in found else "" for one in presets]
         told = [
             _cell(f"{one.preset}: {line}" if one.preset else line)
@@ -78,6 +92,15 @@ def _side_by_side(results: Sequence[Result]) -> Iterator[str]:
         yield _row([*map(_cell, cells)])
 
 
+def _talks(results: Sequence[Result]) -> Iterator[str]:
+    """The talks of simulated visitors, each folded under its case."""
+    for one in results:
+        if one.case.visitor and one.runs:
+            told = "<br>\n".join(map(_cell, lines_of(one.shown.talk)))
+            head = escape(f"{MARKS[one.shown.status]}: {title(one)}")
+            yield f"\n<details><summary>{head}</summary>\n\n{told}\n\n</details>"
+
+
 def _worst(results: Iterable[Result]) -> str:
     return min((one.status for one in results), key=_ORDER.index)
 
@@ -96,5 +119,6 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a model in a table: no markup of it takes effect."""
-    return re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escape(" ".join(text.split())))
+    """Text of a model in a table: no markup of it takes effect, and nobody is mentioned."""
+    plain = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escape(" ".join(text.split())))
+    return plain.replace("@", "@\u200b")

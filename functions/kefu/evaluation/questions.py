@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kefu.evaluation.cases import Case, CaseQuestion, Expected, short
+from kefu.evaluation.cases import Case, CaseQuestion, Expected, SimulatedVisitor, short
 from kefu.evaluation.fields import (
     known_keys,
     language,
@@ -25,7 +25,9 @@ from kefu.evaluation.fields import (
 from kefu.evaluation.source import WrongFile, at_line_of, content_of
 from kefu.evaluation.tool_fields import RESULT_KEYS, Results, approve, called, results_in
 
-_CASE_KEYS = ("name", "group", "user", "pass", "turns")
+_CASE_KEYS = ("name", "group", "user", "pass", "turns", "visitor")
+_VISITOR_TEXTS = ("persona", "goal", "stop")
+_USUAL_MESSAGES, _MOST_MESSAGES = 6, 30
 _TURN_KEYS = ("ask", "expect", "approve", *RESULT_KEYS)
 
 
@@ -82,11 +84,36 @@ def _case(content: object, number: int, common: _Common) -> Case:
         questions = list(_turns(given, place, common))
     else:
         questions = [_question(given, f"{place}, turn 1", common)]
+    visitor = _visitor(given, place) if "visitor" in given else None
+    if visitor:
+        questions = [questions[0]._replace(expected=Expected(**common.expected))]
     with at_line_of(given, "user"):
         user = user_claims(given["user"], f"{place}: user") if "user" in given else {}
     group = text(given["group"], f"{place}: group") if "group" in given else ""
     pass_rate = _pass_rate(given, place, common.pass_rate)
-    return Case(name or short(questions[0].ask), questions, pass_rate, group, user)
+    name = name or short(questions[0].ask)
+    return Case(name, questions, pass_rate, group, user, visitor=visitor)
+
+
+def _visitor(given: Mapping[str, Any], place: str) -> SimulatedVisitor:
+    """The visitor of a case, whose `expect` is about the whole talk."""
+    place = f"{place}: visitor"
+    with at_line_of(given, "visitor"):
+        if "turns" in given:
+            raise WrongFile(f"{place}: goes on after `ask`, so there are no `turns` beside it")
+        found = known_keys(given["visitor"], (*_VISITOR_TEXTS, "turns"), place)
+        if not found.get("persona") or not found.get("goal"):
+            raise WrongFile(f"{place}: needs a `persona` and a `goal`")
+    with at_line_of(found, "turns"):
+        messages = str(found.get("turns", _USUAL_MESSAGES))
+        if not messages.isdecimal() or not 1 <= int(messages) <= _MOST_MESSAGES:
+            raise WrongFile(f"{place}.turns: must be a number from 1 to {_MOST_MESSAGES}")
+    with at_line_of(given, "expect"):
+        expected = Expected(**_expected(given.get("expect", {}), f"{place}: expect"))
+        if expected.grounded is not None:
+            raise WrongFile(f"{place}: expect: grounded is for one answer: write it into `every`")
+    persona, goal, stop = (text(found.get(one, ""), f"{place}.{one}") for one in _VISITOR_TEXTS)
+    return SimulatedVisitor(persona, goal, stop, int(messages), expected)
 
 
 def _turns(given: Mapping[str, Any], place: str, common: _Common) -> Iterator[CaseQuestion]:
@@ -137,6 +164,7 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "equals": text,
     "not": texts,
     "regex": patterns,
+    "not_regex": patterns,
     "language": language,
     "max_seconds": seconds,
     "cites": texts_or_switch,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from xml.sax.saxutils import escape, quoteattr
 
-from kefu.evaluation.run import AnsweredQuestion, Result
+from kefu.evaluation.results import AnsweredQuestion, Result
 from kefu.evaluation.steps import step_lines
+from kefu.evaluation.visitor import lines_of
 
 _SHOWN_CHARS = 160
 """Characters of an answer that the report of a failure has."""
@@ -27,7 +28,7 @@ def line(result: Result, *, steps: bool = False) -> str:
     head = f"{MARKS[result.status]:<5}  {result.seconds:6.1f} s  {title(result)}{runs}"
     below = [
         *reasons(result),
-        *_both(result),
+        *_texts(result),
         *(_steps(result) if steps and result.status == "passed" else ()),
     ]
     return "\n".join([head, *(f"         {one}" for one in below)])
@@ -43,11 +44,12 @@ def passed_runs(result: Result) -> str:
     return f"{result.passed} of {len(result.runs)}"
 
 
-def _both(result: Result) -> Iterator[str]:
-    """Both answers to a question of a real visitor."""
+def _texts(result: Result) -> Iterator[str]:
+    """Both answers to a question of a real visitor, or the talk of a simulated one."""
     if result.case.stored:
-        yield f"before: {' '.join(result.case.stored.text.split())}"
-        yield f"now: {' '.join(answer_now(result).split())}"
+        yield from lines_of([("before", result.case.stored.text), ("now", answer_now(result))])
+    if result.case.visitor and result.runs:
+        yield from lines_of(result.shown.talk)
 
 
 def answer_now(result: Result) -> str:
@@ -56,12 +58,17 @@ def answer_now(result: Result) -> str:
     return answer.text if answer else ""
 
 
+def _turn(result: Result, number: int) -> str:
+    """What a line about a turn begins with; "" if there is only one."""
+    has_turns = len(result.case.questions) > 1 or result.case.visitor
+    return f"turn {number}: " if has_turns else ""
+
+
 def _steps(result: Result) -> Iterator[str]:
     """The calls of tools, and the cards."""
-    several = len(result.case.questions) > 1
     for number, one in enumerate(result.shown.asked, 1):
         for told in step_lines(one.answer.tools) if one.answer else ():
-            yield f"turn {number}: {told}" if several else told
+            yield f"{_turn(result, number)}{told}"
 
 
 def reasons(result: Result) -> Iterator[str]:
@@ -69,17 +76,20 @@ def reasons(result: Result) -> Iterator[str]:
     if result.skipped:
         yield result.skipped
         return
-    several = len(result.case.questions) > 1
-    for number, one in enumerate(result.shown.asked, 1):
-        turn = f"turn {number}: " if several else ""
+    run, has_texts = result.shown, result.case.stored or result.case.visitor
+    for number, one in enumerate(run.asked, 1):
+        turn = _turn(result, number)
         if one.error:
             yield f"{turn}{one.error}"
         for failure in one.failures:
             yield f"{turn}{failure}"
         if one.failures and one.answer:
             yield from (f"{turn}{told}" for told in step_lines(one.answer.tools))
-        if one.failures and not result.case.stored:
+        if one.failures and not has_texts:
             yield f"{turn}answer: {_answer(one)}"
+    yield from run.failures
+    if run.error:
+        yield run.error
 
 
 def _answer(one: AnsweredQuestion) -> str:
@@ -141,10 +151,10 @@ def _testcase(result: Result) -> str:
     head = f'<testcase classname="kefu" name={_attribute(title(result))}'
     head += f' time="{result.seconds:.3f}"'
     if result.status == "passed":
-        told = escape(_legal("\n".join(_steps(result))))
+        told = escape(_legal("\n".join([*_texts(result), *_steps(result)])))
         return f"{head}><system-out>{told}</system-out></testcase>" if told else f"{head}/>"
     tag = _TAGS[result.status]
-    lines = list(reasons(result))
+    lines = [*reasons(result), *_texts(result)]
     if len(result.runs) > 1:
         lines.insert(0, f"{passed_runs(result)} runs passed")
     text = escape(_legal("\n".join(lines)))

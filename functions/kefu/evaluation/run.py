@@ -9,81 +9,21 @@ from typing import NamedTuple
 
 from kefu.errors import KefuError
 from kefu.evaluation.ask import ServiceChat
-from kefu.evaluation.cases import Case, CaseQuestion
+from kefu.evaluation.cases import Case, CaseQuestion, SimulatedVisitor
 from kefu.evaluation.checks import Judge, ServiceAnswer, failures
-from kefu.evaluation.steps import given_failures
+from kefu.evaluation.results import AnsweredQuestion, CaseRun, Result
+from kefu.evaluation.steps import ToolUse, click_failures, result_failures
+from kefu.evaluation.visitor import Speak, lines_of
 
-Asked = Callable[[Case, str], ServiceChat]
+OpenChat = Callable[[Case, str], ServiceChat]
 """Opens a chat for a case, with a preset of the service; "" for none."""
 
 
-class AnsweredQuestion(NamedTuple):
-    """One question with its result."""
+class Roles(NamedTuple):
+    """Who judges, and who plays visitors; None if no case needs it."""
 
-    question: CaseQuestion
-    answer: ServiceAnswer | None
-    """None: there was no answer."""
-    failures: Sequence[str]
-    error: str = ""
-    """Why there is no answer."""
-
-
-class CaseRun(NamedTuple):
-    """One chat of a case. After an error the later questions are not asked."""
-
-    asked: Sequence[AnsweredQuestion]
-
-    @property
-    def status(self) -> str:
-        """`passed`, `failed`, or `error` if a question has no answer."""
-        if any(one.error for one in self.asked):
-            return "error"
-        return "failed" if any(one.failures for one in self.asked) else "passed"
-
-    @property
-    def seconds(self) -> float:
-        return sum(one.answer.seconds for one in self.asked if one.answer)
-
-
-class Result(NamedTuple):
-    """The runs of one case with one preset."""
-
-    case: Case
-    runs: Sequence[CaseRun]
-    preset: str = ""
-    skipped: str = ""
-    """Why the case was not run; "" if it was."""
-
-    @property
-    def passed(self) -> int:
-        """How many runs passed."""
-        return sum(one.status == "passed" for one in self.runs)
-
-    @property
-    def rate(self) -> float:
-        """The share of the runs that passed; there must be runs."""
-        return self.passed / len(self.runs)
-
-    @property
-    def status(self) -> str:
-        """`passed` if enough runs passed, `skipped`; else `error` if a question has no answer,
-        or `failed`.
-        """
-        if self.skipped:
-            return "skipped"
-        if self.rate >= self.case.pass_rate:
-            return "passed"
-        return "error" if any(one.status == "error" for one in self.runs) else "failed"
-
-    @property
-    def shown(self) -> CaseRun:
-        """The run for a report: the first that did not pass, if there is one."""
-        return next((one for one in self.runs if one.status != "passed"), self.runs[0])
-
-    @property
-    def seconds(self) -> float:
-        """The mean of the runs."""
-        return sum(one.seconds for one in self.runs) / len(self.runs) if self.runs else 0.0
+    judge: Judge | None = None
+    speak: Speak | None = None
 
 
 class Plan(NamedTuple):
@@ -98,8 +38,8 @@ class Plan(NamedTuple):
 async def run_cases(
     cases: Sequence[Case],
     plan: Plan,
-    new_chat: Asked,
-    judge: Judge | None,
+    new_chat: OpenChat,
+    roles: Roles,
     done: Callable[[Result], None],
 ) -> None:
     """Run the cases. `done` gets each result as soon as it is known."""
@@ -107,7 +47,7 @@ async def run_cases(
 
     async def work() -> None:
         for case, preset in waiting:
-            runs = [await _run(case, new_chat(case, preset), judge) for _ in range(plan.repeat)]
+            runs = [await _run(case, new_chat(case, preset), roles) for _ in range(plan.repeat)]
             done(Result(case, runs, preset))
 
     async with asyncio.TaskGroup() as group:
@@ -115,16 +55,64 @@ async def run_cases(
             group.create_task(work())
 
 
-async def _run(case: Case, chat: ServiceChat, judge: Judge | None) -> CaseRun:
-    asked = list[AnsweredQuestion]()
+async def _run(case: Case, chat: ServiceChat, roles: Roles) -> CaseRun:
     try:
-        for question in case.questions:
-            asked.append(await _answered(question, chat, judge))
-            if asked[-1].error:
-                break
+        if case.visitor and roles.speak:
+            return await _talk(case, case.visitor, chat, roles.judge, roles.speak)
+        return CaseRun(await _questions(case, chat, roles.judge))
     finally:
         await chat.aclose()
-    return CaseRun(asked)
+
+
+async def _questions(case: Case, chat: ServiceChat, judge: Judge | None) -> list[AnsweredQuestion]:
+    asked = list[AnsweredQuestion]()
+    for question in case.questions:
+        one = await _answered(question, chat, judge)
+        clicks = click_failures(one.answer.tools.cards, question) if one.answer else ()
+        asked.append(one._replace(failures=[*clicks, *one.failures]))
+        if one.error:
+            break
+    return asked
+
+
+async def _talk(
+    case: Case, visitor: SimulatedVisitor, chat: ServiceChat, judge: Judge | None, speak: Speak
+) -> CaseRun:
+    [question] = case.questions
+    run = CaseRun([])
+    ask = question.ask
+    while ask:
+        one = await _answered(question._replace(ask=ask), chat, judge)
+        run = run._replace(asked=[*run.asked, one])
+        if one.error or len(run.asked) == visitor.messages:
+            break
+        try:
+            ask = await speak(visitor, run.talk)
+        except KefuError as error:
+            return run._replace(error=f"the visitor wrote no message: {error.message}")
+    if any(one.error for one in run.asked):
+        return run
+    whole = _whole(run, visitor)
+    clicks = list(click_failures(whole.tools.cards, question))
+    try:
+        return run._replace(failures=[*clicks, *await failures(whole, visitor.expected, judge)])
+    except KefuError as error:
+        return run._replace(failures=clicks, error=_no_verdict(error))
+
+
+def _whole(run: CaseRun, visitor: SimulatedVisitor) -> ServiceAnswer:
+    """A talk as one answer: all texts, pages and calls, and the time of the slowest."""
+    answers = [one.answer for one in run.asked if one.answer]
+    steps = [step for one in answers for step in one.tools.steps]
+    cards = [card for one in answers for card in one.tools.cards]
+    return answers[-1]._replace(
+        text="\n\n".join(one.text for one in answers),
+        seconds=max(one.seconds for one in answers),
+        pages=[page for one in answers for page in one.pages or ()],
+        question=visitor.goal,
+        tools=ToolUse(steps, cards),
+        talk="\n".join(lines_of(run.talk)),
+    )
 
 
 async def _answered(
@@ -134,11 +122,13 @@ async def _answered(
         answer = await chat.ask(question)
     except KefuError as error:
         return AnsweredQuestion(question, None, (), error.message)
-    given = list(given_failures(answer.tools, question))
+    missing = list(result_failures(answer.tools))
     try:
         failed = await failures(answer, question.expected, judge)
     except KefuError as error:
-        return AnsweredQuestion(
-            question, answer, given, f"the judge gave no verdict: {error.message}"
-        )
-    return AnsweredQuestion(question, answer, [*given, *failed])
+        return AnsweredQuestion(question, answer, missing, _no_verdict(error))
+    return AnsweredQuestion(question, answer, [*missing, *failed])
+
+
+def _no_verdict(error: KefuError) -> str:
+    return f"the judge gave no verdict: {error.message}"

@@ -77,14 +77,18 @@ def card_text(text: str) -> str:
     return " ".join(text.translate(_ISOLATES).split())
 
 
-def given_failures(use: ToolUse, question: CaseQuestion) -> Iterator[str]:
-    """A line for each call without a result, and for each click of the file without a card."""
+def result_failures(use: ToolUse) -> Iterator[str]:
+    """A line for each tool that was called and has no result in the file."""
     for name in dict.fromkeys(use.not_given):
         yield (
             f"{name}: was called, and the file gives no result for it, so nothing was sent: "
             "add one to `results`, or use --live-tools"
         )
-    given, cards = question.approve, use.cards
+
+
+def click_failures(cards: Sequence[ShownCard], question: CaseQuestion) -> Iterator[str]:
+    """A line for each click of the file for which there was no card."""
+    given = question.approve
     names = given if isinstance(given, Mapping) else ("",) if given is not None else ()
     for name in names:
         if not any(one.tool == name or not name for one in cards):

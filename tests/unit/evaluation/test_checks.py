@@ -32,6 +32,7 @@ def short(text: str, question: str) -> str | bool:
         (Expected(contains=["NORWAY", "9\ndays"]), GOOD, NONE, '"NORWAY" is not in the answer'),
         (Expected(not_=["9 days"]), NONE, GOOD, '"9 days" is in the answer'),
         (Expected(regex=[r"\d days"]), GOOD, NONE, "does not match"),
+        (Expected(not_regex=[r"\d+ DAYS", r"(?i)\d+ DAYS"]), NONE, GOOD, '"9 days" is in the'),
         (
             Expected(language="en"),
             GOOD,

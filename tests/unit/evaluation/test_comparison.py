@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from kefu.evaluation.cases import Case, CaseQuestion, Expected
+from kefu.evaluation.cases import Case, CaseQuestion, Expected, SimulatedVisitor
 from kefu.evaluation.checks import ServiceAnswer
 from kefu.evaluation.comparison import PassedRuns, as_json, comparison_lines, last_run
 from kefu.evaluation.markdown import markdown
 from kefu.evaluation.report import junit, line, part_lines, summary
-from kefu.evaluation.run import AnsweredQuestion, CaseRun, Result
+from kefu.evaluation.results import AnsweredQuestion, CaseRun, Result
 from kefu.evaluation.source import WrongFile
 
 QUESTION = CaseQuestion("When?", Expected())
@@ -67,8 +67,6 @@ MARKDOWN = """\
 
 Since the last run: 1 worse, 1 better.
 
-Worse: hours \\[b\\], 5 of 5 before, 1 of 2 now.
-
 |  | Case | a: 3 of 3 passed | b: 2 of 3 passed | Reason |
 | --- | --- | --- | --- | --- |
 | FAIL | hours | 2 of 2, 1.0 s | 1 of 2, was 5 of 5, 1.5 s | b: no<br>b: answer: 8\\|9 |
@@ -90,12 +88,31 @@ def test_cases_of_a_group_that_passed_share_a_row() -> None:
         for one in RESULTS
     ]
     rows = markdown(grouped, {}, 6.0).splitlines()[4:]
-    assert [row.split(" | ")[1] for row in rows] == ["hours", "new", "all of people"]
-    assert rows[-1] == "|  | all of people | 2 of 2 | 1 of 2 |  |"
+    assert [row.split(" | ")[1] for row in rows] == ["all of people", "hours", "new"]
+    assert rows[1].startswith("| FAIL | hours | 2 of 2, 1.0 s | 1 of 2, 1.5 s |")
+    assert rows[0] == "|  | all of people | 2 of 2 | 1 of 2 |  |"
     assert list(part_lines(grouped))[2:] == [
         "people [a]: 2 of 2 passed",
         "people [b]: 1 of 2 passed",
     ]
+
+
+def test_a_report_fits_into_a_comment() -> None:
+    talker = Case("talk", [QUESTION], visitor=SimulatedVisitor("a", "b", "", 1, Expected()))
+    long = CaseRun([AnsweredQuestion(QUESTION, ServiceAnswer("@ada <b>" * 9000, 1.0), [])])
+    told = markdown([result("hours", BAD), Result(talker, [long], "a [x]")], {}, 6.0)
+    assert len(told) < 65_536
+    assert told.endswith(
+        "| no<br>answer: 8\\|9 |\n| PASS | talk |  | 1 of 1, 1.0 s |  |\n\n… and 1 more\n"
+    )
+
+
+def test_a_talk_has_no_markup_and_mentions_nobody() -> None:
+    talker = Case("talk", [QUESTION], visitor=SimulatedVisitor("a", "b", "", 1, Expected()))
+    run = CaseRun([AnsweredQuestion(QUESTION, ServiceAnswer("@ada <b>", 1.0), [])])
+    told = markdown([Result(talker, [run], "a [x]")], {}, 6.0)
+    assert "<summary>PASS: talk [a [x]]</summary>" in told
+    assert "visitor: When?<br>\nassistant: @\u200bada &lt;b&gt;\n" in told
 
 
 def test_the_file_of_a_run_is_the_last_run_of_the_next() -> None:

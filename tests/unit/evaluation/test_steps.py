@@ -9,7 +9,8 @@ from kefu.evaluation.steps import (
     CallStep,
     ShownCard,
     ToolUse,
-    given_failures,
+    click_failures,
+    result_failures,
     step_lines,
     tool_failures,
 )
@@ -82,22 +83,22 @@ def test_an_expectation(expected: Expected, right: ToolUse, wrong: ToolUse, says
 def test_an_answer_to_a_card_that_was_not_shown_is_a_failure() -> None:
     for approve in (True, False):
         question = HELLO._replace(approve=approve)
-        assert list(given_failures(NONE, question)) == ["approve: it showed no card"]
+        assert list(click_failures(NONE.cards, question)) == ["approve: it showed no card"]
     other = HELLO._replace(approve={"book": True})
-    assert list(given_failures(USE, other)) == ["approve: it showed no card of book"]
-    assert list(given_failures(USE, HELLO._replace(approve={"cancel_order": True}))) == []
+    assert list(click_failures(USE.cards, other)) == ["approve: it showed no card of book"]
+    assert list(click_failures(USE.cards, HELLO._replace(approve={"cancel_order": True}))) == []
 
 
 def test_cards_without_end_are_a_failure() -> None:
     many = ToolUse([], [CARD, CARD, CARD._replace(answer=None)])
-    (failure,) = given_failures(many, HELLO._replace(approve=True))
+    (failure,) = click_failures(many.cards, HELLO._replace(approve=True))
     assert failure == "approve: it showed card after card; the one after 2 answers has none"
-    assert list(given_failures(ToolUse([], [CARD._replace(answer=None)]), HELLO)) == []
+    assert list(click_failures([CARD._replace(answer=None)], HELLO)) == []
 
 
 def test_a_call_without_a_result_is_a_failure_once() -> None:
     use = ToolUse([LOOKED, LOOKED], not_given=["order_status", "order_status"])
-    (failure,) = given_failures(use, HELLO)
+    (failure,) = result_failures(use)
     assert failure.startswith("order_status: was called, and the file gives no result for it")
 
 

@@ -1,0 +1,91 @@
+"""The results of cases: of each case some runs, and of each run the answers with their failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kefu.evaluation.cases import Case, CaseQuestion
+from kefu.evaluation.checks import ServiceAnswer
+from kefu.evaluation.visitor import Message
+
+
+class AnsweredQuestion(NamedTuple):
+    """One question with its result."""
+
+    question: CaseQuestion
+    answer: ServiceAnswer | None
+    """None: there was no answer."""
+    failures: Sequence[str]
+    error: str = ""
+    """Why there is no answer."""
+
+
+class CaseRun(NamedTuple):
+    """One chat of a case. After an error the later questions are not asked."""
+
+    asked: Sequence[AnsweredQuestion]
+    failures: Sequence[str] = ()
+    """Those of the whole talk with a simulated visitor."""
+    error: str = ""
+    """Why the talk ended early."""
+
+    @property
+    def status(self) -> str:
+        """`passed`, `failed`, or `error` if a question has no answer."""
+        if self.error or any(one.error for one in self.asked):
+            return "error"
+        return "failed" if self.failures or any(one.failures for one in self.asked) else "passed"
+
+    @property
+    def talk(self) -> list[Message]:
+        """All messages, in order."""
+        pairs = ((one.question.ask, one.answer.text if one.answer else "") for one in self.asked)
+        return [
+            message for ask, text in pairs for message in (("visitor", ask), ("assistant", text))
+        ]
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.answer.seconds for one in self.asked if one.answer)
+
+
+class Result(NamedTuple):
+    """The runs of one case with one preset."""
+
+    case: Case
+    runs: Sequence[CaseRun]
+    preset: str = ""
+    skipped: str = ""
+    """Why the case was not run; "" if it was."""
+
+    @property
+    def passed(self) -> int:
+        """How many runs passed."""
+        return sum(one.status == "passed" for one in self.runs)
+
+    @property
+    def rate(self) -> float:
+        """The share of the runs that passed; there must be runs."""
+        return self.passed / len(self.runs)
+
+    @property
+    def status(self) -> str:
+        """`passed` if enough runs passed, `skipped`; else `error` if a question has no answer,
+        or `failed`.
+        """
+        if self.skipped:
+            return "skipped"
+        if self.rate >= self.case.pass_rate:
+            return "passed"
+        return "error" if any(one.status == "error" for one in self.runs) else "failed"
+
+    @property
+    def shown(self) -> CaseRun:
+        """The run for a report: the first that did not pass, if there is one."""
+        return next((one for one in self.runs if one.status != "passed"), self.runs[0])
+
+    @property
+    def seconds(self) -> float:
+        """The mean of the runs."""
+        return sum(one.seconds for one in self.runs) / len(self.runs) if self.runs else 0.0
