@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.contract.engines import new_table
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor
 from tests.fakes.stage import FAST, ORIGIN, stage
+from tests.parts.plugin import CREDENTIALS, slow
 from tests.web.test_contact import EMAIL, TOKEN, settings
 
 SCRIPT = Path(__file__).with_name("panel_watch.mjs")
 
 
-async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds() -> None:
-    with stage(1, **FAST, **settings()) as running:
+@pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
+async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
+    engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]
+) -> None:
+    given = settings()
+    if engine == "postgresql":
+        given["store"] = request.getfixturevalue(engine).new_schema()
+    elif engine == "dynamodb_local":
+        endpoint = request.getfixturevalue(engine)
+        table = await new_table(endpoint, time.time, with_ttl=False)
+        given["store"] = f"dynamodb://{table.table}"
+        given["environment"] |= {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
+        await table.aclose()
+    with stage(1, **FAST, **given) as running:
         visitor = Visitor(running)
         page = {"title": "Warm socks"}
         assert (await visitor.say("Do you ship to Norway?", context=page)).complete
