@@ -473,3 +473,13 @@ def test_the_notes_name_pages_whose_texts_changed_or_went(tmp_path: Path) -> Non
     assert "p7" not in learn(days[4], *same, menu="Welcome")
     (tmp_path / "site.kefu.changes").write_text("[")
     assert learn(days[4], *same[:6], "Bergen", menu="Welcome") == {"p6": days[4]}
+
+
+def test_g32_kept_pages_change_no_result(file: Path) -> None:
+    kept, plain = KnowledgeFile(file), KnowledgeFile(file)
+    kept.keep_pages()
+    for question in ("parcels to Norway", "parcels to Norway", "退款"):
+        assert kept.find(question, (), 6) == plain.find(question, (), 6)
+    assert kept.parts() == plain.parts()
+    kept.close()
+    plain.close()

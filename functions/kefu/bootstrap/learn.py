@@ -127,6 +127,7 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
 def checked_file(path: Path) -> Findings:
     """Check a file that was just written. Raises CannotRead."""
     with closing(KnowledgeFile(path)) as file:
+        file.keep_pages()
         pages = list(read_back(path).values())
         return check(file.parts(), pages, lambda question, limit: file.find(question, (), limit))
 

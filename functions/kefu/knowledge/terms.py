@@ -223,7 +223,8 @@ def page_language(tag: str, text: str) -> str:
     letters = {one: len(re.findall(f"[{c}]", begin)) for one, c in _LANGUAGE_BY_SCRIPT.items()}
     latin = len(re.findall("[A-Za-z]", begin))
     if sum(letters.values()) <= _OTHER_LETTERS_SHARE * latin:
-        return guessed_language(text)
+        # A page that was not translated, or one of code.
+        return "en" if named in OTHER_SCRIPTS else guessed_language(text)
     if named in OTHER_SCRIPTS:
         return named
     is_japanese = letters["ja"] > _OTHER_LETTERS_SHARE * letters["zh"]

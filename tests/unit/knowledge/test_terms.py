@@ -67,6 +67,7 @@ def test_a_page_that_names_no_language_gets_a_guessed_one() -> None:
     [
         ("zh-CN", "怎么插入超链接 LibreOffice Writer", "zh"),
         ("zh-CN", "This page was not translated, and it is in English", "en"),
+        ("zh-CN", "DATEVALUE(Text) de la que los", "en"),
         ("", "如何安裝", "zh"),
         ("", "中文说明如下，请看 `import os; print(os.getcwd())`", "zh"),
         ("", "返品は三十日以内にお願いします", "ja"),

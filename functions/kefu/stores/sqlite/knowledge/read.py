@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +70,7 @@ class KnowledgeFile:
     def __init__(self, path: Path, db: sqlite3.Connection | None = None) -> None:
         """`db`: the tables of a file, in memory. None: opens the file. Raises CannotRead."""
         self._db = db or _opened(path)
+        self._unpacked: Callable[[bytes], list[Passage]] = unpacked
         try:
             check(self._db, str(path))
             self.facts = self._facts()
@@ -79,6 +81,10 @@ class KnowledgeFile:
 
     def close(self) -> None:
         self._db.close()
+
+    def keep_pages(self) -> None:
+        """Keep unpacked pages in memory, for thousands of questions in a row."""
+        self._unpacked = cache(unpacked)
 
     def _facts(self) -> Facts:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
@@ -97,7 +103,8 @@ class KnowledgeFile:
         """All pages, and parts of pages that count as pages, with their passages."""
         rows = self._db.execute("SELECT first, source, title, passages FROM page ORDER BY first")
         return [
-            FiledPage(first, source, title, unpacked(cut)) for first, source, title, cut in rows
+            FiledPage(first, source, title, self._unpacked(cut))
+            for first, source, title, cut in rows
         ]
 
     def problems(self) -> list[tuple[str, str]]:
@@ -208,7 +215,7 @@ class KnowledgeFile:
             ).fetchone()
             if first not in pages:
                 source, title, language, packed = page
-                pages[first] = source, title, language, unpacked(packed)
+                pages[first] = source, title, language, self._unpacked(packed)
             source, title, language, cut = pages[first]
             one = cut[id - first]
             url = _link(source, one.anchor)

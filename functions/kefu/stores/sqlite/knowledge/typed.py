@@ -30,11 +30,14 @@ class TypedWords:
         return question if self._is_empty else replaced(question, self._meant)
 
     def without_accents(self, text: str) -> list[str]:
-        """The terms for words with accents; none for a text that has accents itself."""
+        """The terms for words with accents; none for a text that has accents itself, or if the
+        pages have no such words.
+        """
         plain = normal(text)
         if self._is_empty or unmarked(plain) != plain:
             return []
-        return typed_terms(plain, self._languages)
+        found = typed_terms(plain, self._languages)
+        return found if found and self._has("unmarked", found) else []
 
     def _meant(self, word: str) -> str:
         if not is_comparable(word, missing=1) or self._is_known(word):
