@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
@@ -178,6 +180,26 @@ def test_presets_are_asked_again_and_again_and_compared_with_the_last_run(
     assert "|  | Case | sales: 2 of 2 passed | night: 1 of 2 passed | Reason |" in rows
     [hours] = [row for row in rows if "hours |" in row]
     assert hours.startswith("| FAIL | hours | 2 of 3, was 3 of 3, 0.")
+
+
+def test_an_interrupted_run_reports_its_results_and_keeps_the_last_run(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "questions.yaml").write_text("- ask: first\n- ask: second\n")
+    asked = ("test", "questions.yaml", "--jobs", "1", "--json", "last.json", "--markdown", "m.md")
+    assert kefu(*asked).code == 0
+    last = (folder / "last.json").read_text()
+
+    async def interrupts(exchange: Exchange) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await exchange.silence()
+
+    upstream.script("*", interrupts, asking="second")
+    ran = kefu(*asked)
+    assert ran.code == 130
+    assert "1 passed, 0 failed, 1 not run" in ran.out
+    assert "| PASS | first |" in (folder / "m.md").read_text()
+    assert (folder / "last.json").read_text() == last
 
 
 def test_a_file_that_is_no_last_run_is_kept(

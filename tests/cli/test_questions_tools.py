@@ -163,6 +163,10 @@ LIVE = """\
 - name: arguments
   ask: Where is order 6?
   expect: {contains: sent, called: {order_status: {order_id: 6}}}
+- name: every
+  ask: Where is order 6?
+  errors: {"*": away}
+  expect: {contains: sent}
 """
 
 
@@ -173,7 +177,10 @@ def test_a_running_service_is_changed_with_live_tools_alone(
     upstream: ScriptedUpstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What needs the file's results, or says yes to a card, is skipped without the option."""
+    """What needs the file's results, or says yes to a card, is skipped without the option.
+
+    A result for every tool does not make a case need it.
+    """
     questions.write_text(LIVE)
     more = {"KEFU_CONFIG": str(questions.with_name("kefu.toml")), "ADMIN_TOKEN": ADMIN_TOKEN}
     with Service(upstream.base_url, sessions="true", environment=more) as running:
@@ -187,9 +194,9 @@ def test_a_running_service_is_changed_with_live_tools_alone(
         monkeypatch.setenv("ADMIN_TOKEN", ADMIN_TOKEN)
         ran = kefu(*asked, "--junit", "j.xml")
         assert ran.code == 0, ran
-        assert "2 passed, 0 failed, 2 skipped" in ran.out
+        assert "3 passed, 0 failed, 2 skipped" in ran.out
         suite = ElementTree.parse(questions.with_name("j.xml")).getroot()[0]
-        assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("4", "2")
+        assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("5", "2")
         assert {one.method for one in shop.requests} == {"GET"}
 
         ran = kefu(*asked, "--live-tools")

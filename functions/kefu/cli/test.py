@@ -109,7 +109,7 @@ class _Run:
         except KeyboardInterrupt:
             code = 130
         self._progress.erase()
-        self._report(time.monotonic() - started)
+        self._report(time.monotonic() - started, is_whole=not code)
         return code or int(any(one.status in ("failed", "error") for one in self._results))
 
     async def _ask(self) -> None:
@@ -174,7 +174,8 @@ class _Run:
     def _total(self) -> int:
         return len(self._cases) * len(self._plan.presets)
 
-    def _report(self, seconds: float) -> None:
+    def _report(self, seconds: float, *, is_whole: bool) -> None:
+        """Write the reports. After an interruption the JSON still has the last run."""
         presets = self._plan.presets
         results = sorted(self._results, key=lambda one: presets.index(one.preset))
         lines = [summary(results, seconds, self._total), *part_lines(results)]
@@ -183,7 +184,7 @@ class _Run:
         for name, text in (
             (self._options.junit, junit(results, seconds)),
             (self._options.markdown, markdown(results, self._last, seconds)),
-            (self._options.json, as_json(results, seconds)),
+            (self._options.json if is_whole else None, as_json(results, seconds)),
         ):
             if name:
                 _written(name, text, "w")

@@ -40,10 +40,11 @@ class CaseRun(NamedTuple):
     @property
     def talk(self) -> list[Message]:
         """All messages, in order."""
-        pairs = ((one.question.ask, one.answer.text if one.answer else "") for one in self.asked)
-        return [
-            message for ask, text in pairs for message in (("visitor", ask), ("assistant", text))
-        ]
+        messages = list[Message]()
+        for one in self.asked:
+            messages.append(("visitor", one.question.ask))
+            messages += [("assistant", one.answer.text)] if one.answer else []
+        return messages
 
     @property
     def seconds(self) -> float:

@@ -90,7 +90,7 @@ async def _talk(
             ask = await speak(visitor, run.talk)
         except KefuError as error:
             return run._replace(error=f"the visitor wrote no message: {error.message}")
-    if any(one.error for one in run.asked):
+    if run.status == "error":
         return run
     whole = _whole(run, visitor)
     clicks = list(click_failures(whole.tools.cards, question))
