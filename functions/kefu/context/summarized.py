@@ -13,7 +13,7 @@ from kefu.context.summary import Summarize, summary_message, summary_text
 from kefu.context.trim import window_for
 from kefu.context.trim.recent import room_after_fixed
 from kefu.context.trimmed import Trimmed, trim_messages
-from kefu.context.window import LeftOut, View, Window, leave_out
+from kefu.context.window import LeftOut, View, Window, joined
 from kefu.messages import Message
 
 
@@ -98,15 +98,13 @@ def _window(
         for run in done.left_out
     ]
     if moved:
-        runs = sorted([LeftOut(systems, first, "summarized"), *runs])
-    joined: list[LeftOut] = []
-    for run in runs:
-        leave_out(joined, *run)
+        runs.append(LeftOut(systems, first, "summarized"))
+    left_out = joined(runs)
     return Window(
         tuple(done),
-        View(messages, [(start, stop) for start, stop, _ in joined]),
+        View(messages, [(start, stop) for start, stop, _ in left_out]),
         done.tokens,
         done.limit,
         done.over_budget,
-        tuple(joined),
+        tuple(left_out),
     )

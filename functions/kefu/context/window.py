@@ -122,7 +122,9 @@ def window_of(
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
     `kept` and `holes` are in order; spans may be empty or adjacent.
     """
-    out = _left_out(kept, holes, len(messages))
+    out = [LeftOut(*gap, "budget") for gap in gaps(kept, 0, len(messages))]
+    if holes:
+        out = joined([*out, *(LeftOut(*hole, "broken_tool_group") for hole in holes)])
     dropped = [(start, stop) for start, stop, _ in out]
     return Window(
         View(messages, gaps(dropped, 0, len(messages))),
@@ -135,37 +137,22 @@ def window_of(
     )
 
 
-def _left_out(kept: Iterable[Span], holes: Iterable[Span], end: int) -> list[LeftOut]:
-    """The runs of omitted messages up to the position `end`."""
-    out: list[LeftOut] = []
-    ordered_holes = iter((*holes, (end, end)))
-    hole = next(ordered_holes)
-    at = 0
-    for start, stop in (*kept, (end, end)):
-        leave_out(out, at, start, "budget")
-        at = max(at, start)
-        while hole[0] < stop:
-            leave_out(out, *hole, "broken_tool_group")
-            at = hole[1]
-            hole = next(ordered_holes)
-        at = max(at, stop)
-    return out
-
-
 def gaps(spans: Iterable[Span], start: int, stop: int) -> Iterator[Span]:
     """The parts of a span that lie between others, which are in order."""
     for first, last in spans:
         if start < first:
             yield start, first
-        start = last
+        start = max(start, last)
     if start < stop:
         yield start, stop
 
 
-def leave_out(runs: list[LeftOut], start: int, stop: int, reason: Reason) -> None:
-    """Append a run, joined with the last one if that ends there for the same reason."""
-    if start >= stop:
-        return
-    if runs and runs[-1].stop == start and runs[-1].reason == reason:
-        start = runs.pop().start
-    runs.append(LeftOut(start, stop, reason))
+def joined(runs: Iterable[LeftOut]) -> list[LeftOut]:
+    """The runs in order, with those of the same reason that follow each other as one."""
+    made: list[LeftOut] = []
+    for run in sorted(runs):
+        if made and made[-1].stop == run.start and made[-1].reason == run.reason:
+            made[-1] = made[-1]._replace(stop=run.stop)
+        else:
+            made.append(run)
+    return made
