@@ -19,6 +19,7 @@ CASES = {
     "widget, 10,000 chunks": ("stream.mjs", "long"),
     "widget, 1,000 messages before": ("stream.mjs", "talk"),
     "widget, slow network": ("phone.mjs",),
+    "widget, opened": ("open.mjs",),
     "widget, WebKit": ("frames.mjs",),
     "deep-chat": ("stream.mjs", "deep-chat"),
 }
