@@ -58,7 +58,7 @@ help: ## this list
 	@touch $@
 
 .venv-peers/ready: .venv/installer requirements/peers.txt
-	@echo "Installing the libraries that the context engine is measured against (about 200 MB, once) ..."
+	@echo "Installing the libraries that the context engine is measured against (about 360 MB, once) ..."
 	$(PYTHON) -m venv .venv-peers
 	$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --require-hashes -r requirements/peers.txt
 	@touch $@
