@@ -31,6 +31,8 @@ PAIRS = [
     Pair("docs/tools.md", "docs/zh/tools.md"),
     Pair("docs/bot-check.md", "docs/zh/bot-check.md"),
     Pair("docs/testing-tools.md", "docs/zh/testing-tools.md"),
+    Pair("docs/testing-visitors.md", "docs/zh/testing-visitors.md"),
+    Pair("docs/context-counts.md", "docs/zh/context-counts.md"),
     Pair("docs/errors.md", "docs/zh/errors.md", is_whole=False),
 ]
 LANGUAGES = ("sh", "toml", "yaml", "html", "php", "jsx", "js", "css", "python", "text")
