@@ -61,7 +61,7 @@ async def open_tools(
     clock, connections, secret = SystemClock(), list[Connection](), partial(_secret, notice)
     users = Identities(settings.identity_keys, AUDIENCE) if settings.identity_secrets else None
     around = Around(secret, connections, clock.now, notice, users)
-    own = own_tools(has_form=bool(settings.contact_form or settings.contact_link))
+    own = own_tools(has_form=settings.has_contact)
     tools = {**build_tools(settings, around, own)}
     sources = mcp_sources(settings, around, clock.monotonic) if servers else None
     place = place_of(settings.identity_secrets)

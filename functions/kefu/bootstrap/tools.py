@@ -63,8 +63,8 @@ def build_toolbox(base: Base, identities: Identities | None) -> Toolbox:
     """The tools of the service. Raises ConfigurationError."""
     settings = base.settings
     around = around_service(base, identities)
-    has_form = bool(settings.contact_form or settings.contact_link)
-    tools = [*build_tools(settings, around, own_tools(has_form=has_form)).values()]
+    own = own_tools(has_form=settings.has_contact)
+    tools = [*build_tools(settings, around, own).values()]
     box = Toolbox(tools, of_pages=_of_pages(settings.tools))
     if sources := mcp_sources(settings, around, base.clock.monotonic):
         box = box._replace(servers=[sources.tools], problems=sources.problems)

@@ -108,6 +108,11 @@ class ContactSettings(Section):
     )
 
     @property
+    def has_contact(self) -> bool:
+        """Whether visitors have a way to a person: a form or a link."""
+        return bool(self.contact_form or self.contact_link)
+
+    @property
     def contact_topic(self) -> str:
         """The ARN of the topic that mails requests; "" if there is none."""
         return self.contact_webhook[4:] if self.contact_webhook.startswith("sns:") else ""
