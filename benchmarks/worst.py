@@ -18,6 +18,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.processes import ROOT
+from tests.unit.context.wire.agent_run import GOAL, PROMPT, steps
 
 ROUNDS = 5
 LIMIT = 4_000
@@ -106,6 +107,13 @@ def tools(results: int, *, called: bool) -> list[Any]:
     ]
 
 
+def parallel(calls: int) -> list[Any]:
+    """One step of a model with many tool calls and their results, as dicts."""
+    made = steps(calls)
+    whole = {"role": "assistant", "tool_calls": [m["tool_calls"][0] for m in made[::2]]}
+    return [PROMPT, GOAL, whole, *made[1::2]]
+
+
 def exact(text: str) -> float:
     count = count_of("tiktoken:o200k_base")
     count("warm \u4f60\u597d")
@@ -133,6 +141,12 @@ CASES: dict[str, Callable[[], float]] = {
     ),
     "100,000 results without a call": lambda: trim(tools(100_000, called=False)),
     "one call with 100,000 results": lambda: trim(tools(100_000, called=True)),
+    "3,000 tool steps as dicts: agent": lambda: trim([PROMPT, GOAL, *steps(3_000)], "agent"),
+    "3,000 tool steps as dicts: agent, counted exactly": lambda: trim(
+        [PROMPT, GOAL, *steps(3_000)], "agent", "tiktoken:o200k_base"
+    ),
+    "3,000 parallel calls as dicts: agent": lambda: trim(parallel(3_000), "agent"),
+    "6,000 parallel calls as dicts: agent": lambda: trim(parallel(6_000), "agent"),
     "200,000 characters, exact: lone surrogates": lambda: exact("\ud800" * 200_000),
     "200,000 characters, exact: lines of 500 spaces": lambda: exact((" " * 500 + "\n") * 399),
     "200,000 characters, exact: 33 letters repeated": lambda: exact(
