@@ -227,7 +227,7 @@ def test_a_report_that_cannot_be_written_costs_no_answers(
     ("arguments", "says"),
     [
         (["none.yaml"], "No such file"),
-        (["questions.yaml", "--only", "x"], "no case has x in its name"),
+        (["questions.yaml", "--only", "x"], "no case has x in its name or group"),
         (["questions.yaml", "--server", "http://127.0.0.1:1"], "cannot be reached"),
         (["questions.yaml", "--server", "example.com"], "is not an address"),
         (["questions.yaml", "--origin", "https://x.example"], "for --server"),

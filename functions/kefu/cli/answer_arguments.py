@@ -53,7 +53,10 @@ def add_test(commands: Commands) -> None:
         help="ask each case so many times; `pass: 0.8` in the file is the share that must pass",
     )
     test.add_argument(
-        "--only", metavar="TEXT", default="", help="only cases with this text in their name"
+        "--only",
+        metavar="TEXT",
+        default="",
+        help="only cases with this text in their name or group",
     )
     test.add_argument(
         "--jobs",

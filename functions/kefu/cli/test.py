@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         sys.stdout.write("No stored answer cites a page that has changed since.\n")
         return 0
-    cases = [one for one in found if options.only in one.name]
+    cases = [one for one in found if options.only in one.name or options.only in one.group]
     if not cases:
-        raise WrongUse(f"no case has {options.only} in its name")
+        raise WrongUse(f"no case has {options.only} in its name or group")
     if problem := problem_with_server(options.server, options.origin, options.user_token):
         raise WrongUse(problem)
     if problem := problem_with_cases(cases, settings, is_here=not options.server):
