@@ -19,13 +19,12 @@ def keep_recent(
     always: Sequence[Span] = (),
     wanted: Iterable[Span] = (),
     floor: int = 0,
-    summary: bool = True,
 ) -> Window:
     """Fills the budget in this order, and drops the remaining messages:
 
     1. The system prompt, the current user message, the tool calls at the end, and `always`. They
        are kept even if they exceed the budget.
-    2. The existing summary, if `summary` is true.
+    2. The existing summary.
     3. The `wanted` exchanges that fit, in the given order. The search stops after 100 that do not
        fit.
     4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
@@ -33,8 +32,7 @@ def keep_recent(
     """
     fixed = [*_fixed(conversation), *always]
     room = budget.room - conversation.priming - sum(conversation.costs(fixed))
-    summaries = _summaries(conversation) if summary else ()
-    pins, cost = _pins(conversation, chain(summaries, wanted), room)
+    pins, cost = _pins(conversation, chain(_summaries(conversation), wanted), room)
     room -= cost
     recent, cost = _recent(conversation, budget, room, sorted([*always, *pins]), floor)
     kept = sorted([*fixed, *pins, *recent])

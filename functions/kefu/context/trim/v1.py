@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kefu.context.budget import Budget
-from kefu.context.conversation import Conversation, starts_turn
+from kefu.context.conversation import Conversation
 from kefu.context.trim.recent import stable_start
 from kefu.context.window import Window, window_of
 
@@ -44,15 +44,6 @@ def v1(conversation: Conversation, budget: Budget) -> Window:
 
 def _drop_lone_greeting(conversation: Conversation, start: int, last: int) -> int:
     """The start of the next turn if only a greeting would be dropped, else `start`."""
-    if start == last or _has_turn(conversation, start):
+    if start == last or conversation.turns(conversation.first_turn, start):
         return start
-    start += 1
-    while not starts_turn(conversation.messages[start]):
-        start += 1
-    return start
-
-
-def _has_turn(conversation: Conversation, stop: int) -> bool:
-    """Whether a turn of the conversation starts before the message at index `stop`."""
-    messages = conversation.messages
-    return any(starts_turn(messages[at]) for at in range(conversation.first_turn, stop))
+    return conversation.turns(start + 1, last + 1)[0]

@@ -20,7 +20,7 @@ from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
 from kefu.context.window import LeftOut, Span, View, Window, gaps
 from kefu.context.wire.edits import question_like
-from kefu.context.wire.reading import Reading, ReadingConversation, ShapeCounter
+from kefu.context.wire.reading import Reading, ReadingConversation
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
 
@@ -53,11 +53,9 @@ class Pipeline:
 
     def run(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         """`budget` has no reserve."""
-        counting = ShapeCounter(
-            counter.count, counter.per_message, counter.priming, samples=counter.samples
-        ).within(budget.room)
-        spliced, talk = self._spliced(budget.room, counting)
-        cleared = self._shorten(talk, spliced, budget, counting)
+        counter = counter.within(budget.room)
+        spliced, talk = self._spliced(budget.room, counter)
+        cleared = self._shorten(talk, spliced, budget, counter)
         talk.kept_from = spliced.position(self._state.cut)
         window = self._rule(talk, budget)
         if _starts_with_question(talk):
@@ -73,7 +71,7 @@ class Pipeline:
         )
 
     def _conversation(
-        self, values: Sequence[Any], counter: ShapeCounter, summary: str = "", at: int = -1
+        self, values: Sequence[Any], counter: MessageCounter, summary: str = "", at: int = -1
     ) -> ReadingConversation:
         """The conversation with these messages, of which `summary` is at a position."""
         talk = self._talks.get(summary)
@@ -105,7 +103,7 @@ class Pipeline:
                 cap_results(talk, stage, counter, budget.room)
         return spliced.given(cleared)
 
-    def _spliced(self, room: int, counter: ShapeCounter) -> tuple[_Spliced, ReadingConversation]:
+    def _spliced(self, room: int, counter: MessageCounter) -> tuple[_Spliced, ReadingConversation]:
         """The messages, with the known summary in place of the covered messages.
 
         The question that is being worked on is covered, but stays before the summary.

@@ -179,15 +179,17 @@ class ReadingConversation(Conversation):
     _costs: CountedOnce[Shape]
     _systems: Sequence[int] | None
 
-    def __init__(self, reading: Reading, counter: ShapeCounter) -> None:
+    def __init__(self, reading: Reading, counter: MessageCounter) -> None:
         self._systems = None
-        super().__init__(reading, CountedOnce(reading.shape, counter.of_shape), counter.priming)
+        super().__init__(
+            reading, CountedOnce(reading.shape, count_shapes(counter)), counter.priming
+        )
         self.summary_at = reading.summary_at
 
-    def recount(self, counter: ShapeCounter) -> None:
+    def recount(self, counter: MessageCounter) -> None:
         """Take back all copies, and count with another counter."""
         self.messages.restore()
-        self._costs.recount(counter.of_shape)
+        self._costs.recount(count_shapes(counter))
         self.priming = counter.priming
 
     def replace(self, at: int, value: Any) -> None:
@@ -244,17 +246,16 @@ class ReadingConversation(Conversation):
         return self.messages.is_question(at)
 
 
-class ShapeCounter(MessageCounter):
-    """Counts messages of any format: their texts, and their images and files."""
+def count_shapes(counter: MessageCounter) -> Callable[[Shape], int]:
+    """A counter of messages of any format: of their texts, and of their images and files."""
 
-    __slots__ = ()
-
-    def of_shape(self, shape: Shape) -> int:
-        """The tokens of one message."""
-        tokens = self.per_message + shape.tokens + (shape.named and self.per_message > 0)
+    def count(shape: Shape) -> int:
+        tokens = counter.per_message + shape.tokens + (shape.named and counter.per_message > 0)
         for text in shape.texts:
             if text:
-                tokens += self.of_text(text)
+                tokens += counter.of_text(text)
         for result in shape.results:
-            tokens += self.of_text(result.text) + result.tokens
+            tokens += counter.of_text(result.text) + result.tokens
         return tokens
+
+    return count
