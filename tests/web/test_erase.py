@@ -27,7 +27,7 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.parts.plugin import CREDENTIALS
-from tests.web.test_contact import EMAIL, in_panel, send, send_alone, settings
+from tests.web.test_contact import EMAIL, as_operator, in_panel, send, send_alone, settings
 from tests.web.test_identity import NEW, token
 
 CANARY = "canary-5f3c"
@@ -232,6 +232,29 @@ async def test_h27_a_receipt_of_an_address_names_chats_requests_and_what_stays(
     assert sorted(facts["requests"]) == sorted([sent, alone])
     assert (facts["found_by"], facts["found_afterwards"]) == ("email", 0)
     assert EMAIL.encode() not in bytes_of(folder)
+
+
+async def test_h27_the_panel_gives_a_receipt_of_what_it_deletes(staged: Staged) -> None:
+    running = staged(1, **settings())
+    visitor = Visitor(running)
+    assert (await visitor.say(f"hello {CANARY}")).complete
+    sent, alone = new_id(), new_id()
+    assert (await send(visitor, sent)).status_code == 204
+    assert send_alone(running, alone).status_code == 204
+    folder, environment = running.service.folder, running.service.environment
+    for path, chats, requests in (
+        (f"sessions/{visitor.session_id}", [visitor.session_id], [sent]),
+        (f"contacts/{alone}", None, [alone]),
+    ):
+        answer = as_operator(running, f"{path}?receipt=true", "DELETE")
+        facts = answer.raise_for_status().json()
+        assert (facts.get("chats"), facts["requests"]) == (chats, requests)
+        assert (facts["found_by"], facts["found_afterwards"]) == ("panel", 0)
+        (folder / "receipt.json").write_text(answer.text, "utf-8")
+        known = erase(folder, environment, "receipt.json", by="--check")
+        assert known.returncode == 0, known.stderr
+    for gone in (CANARY, EMAIL):
+        assert gone.encode() not in bytes_of(folder)
 
 
 async def test_h12_an_empty_user_is_not_that_of_all_anonymous_chats(folder: Path) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kefu.auth.signing import is_signed, key_for, sign
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
+from kefu.sessions.people.receipt import Facts, checked_receipt, signed_receipt
 from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId
@@ -90,33 +89,19 @@ async def erase(
             yield Erased(one.id, await _erase(partial(store.delete_contact, one.id), pauses))
 
 
-async def signed_receipt(settings: Settings, facts: Mapping[str, object]) -> str:
-    """The facts about an erasure as JSON, with a signature of the store."""
-    signature = sign(await _receipt_key(settings), _canonical(facts))
-    return json.dumps({**facts, "signature": signature}, indent=2, ensure_ascii=False) + "\n"
+async def receipt_of(settings: Settings, facts: Facts) -> str:
+    """The facts about an erasure as a signed file. Raises StoreUnavailable."""
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        return await signed_receipt(store, secrets.token_hex(32), facts)
 
 
-async def checked_receipt(settings: Settings, text: str) -> Mapping[str, object] | None:
-    """The facts of a receipt; None if this store has not signed exactly these.
+async def facts_in(settings: Settings, receipt: str) -> Facts | None:
+    """The facts of a receipt; None if the store has not signed exactly these.
 
     Raises OSError when neither requests nor chats are stored, and StoreUnavailable.
     """
-    try:
-        facts = json.loads(text)
-        signature = facts.pop("signature")
-    except (ValueError, LookupError, AttributeError, TypeError):
-        return None
-    is_whole = is_signed(await _receipt_key(settings), _canonical(facts), str(signature))
-    return facts if is_whole else None
-
-
-async def _receipt_key(settings: Settings) -> bytes:
     async with open_chats(settings, SystemClock(), or_requests=True) as store:
-        return key_for("kefu receipt of an erasure", await store.secret(secrets.token_hex(32)))
-
-
-def _canonical(facts: Mapping[str, object]) -> str:
-    return json.dumps(facts, sort_keys=True)
+        return await checked_receipt(store, secrets.token_hex(32), receipt)
 
 
 async def _in_order(

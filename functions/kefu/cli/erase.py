@@ -13,10 +13,10 @@ from kefu.bootstrap.erase import (
     Erased,
     answers_from,
     chats_of,
-    checked_receipt,
     erase,
+    facts_in,
+    receipt_of,
     requests_from,
-    signed_receipt,
     withdraw,
 )
 from kefu.sessions.store.answers import WrittenAnswer
@@ -125,7 +125,7 @@ def _finish(
             "found_afterwards": _found_again(settings, options),
             "not_reached": " ".join(left.split()),
         }
-        Path(options.receipt).write_text(asyncio.run(signed_receipt(settings, facts)), "utf-8")
+        Path(options.receipt).write_text(asyncio.run(receipt_of(settings, facts)), "utf-8")
     return 1 if failed else 0
 
 
@@ -139,7 +139,7 @@ def _found_again(settings: Settings, options: argparse.Namespace) -> int:
 def _check(settings: Settings, path: Path) -> int:
     """Say whether a receipt is as this store signed it. Returns the exit code. Raises WrongUse."""
     with wrong_use(OSError, UnicodeDecodeError):
-        facts = asyncio.run(checked_receipt(settings, path.read_text("utf-8")))
+        facts = asyncio.run(facts_in(settings, path.read_text("utf-8")))
     if facts is None:
         sys.stderr.write(f"kefu: {path} was not written by this store, or was changed.\n")
         return 1

@@ -27,7 +27,6 @@ from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.capacity import Room
-from kefu.sessions.store.contacts import ContactStore
 from kefu.sessions.store.model import SessionId
 from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import bearer_of
@@ -188,7 +187,7 @@ class Panel:
             raise NotFound("This server does not store chats: KEFU_SESSIONS is off.")
         return self.sessions
 
-    def requests(self) -> ContactStore:
+    def requests(self) -> Sessions:
         """Raises NotFound on a server that stores neither requests nor chats."""
         return self.contact.store if self.contact else self.stored_chats()
 

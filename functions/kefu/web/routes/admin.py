@@ -12,10 +12,11 @@ from typing import Any, get_args
 from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.store.answers import made_from
+from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
 from kefu.sessions.store.overview import SessionFilter, ToolFilter
+from kefu.web.admin.deletions import deleted
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
@@ -155,18 +156,32 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
-    @router.delete("/sessions/{session_id}", status_code=204)
-    async def delete(request: Request) -> None:
+    @router.delete("/sessions/{session_id}")
+    async def delete(request: Request) -> Response:
         name = SessionId(request.path_params["session_id"])
         panel.runtime.running.cancel_session(name)
         store = panel.stored_chats()
+        requests, answers = await store.contacts_of(name), list[WrittenAnswer]()
         if request.query_params.get("answers") == "withdraw":
-            for one in made_from([name], await store.answers()):
+            answers = made_from([name], await store.answers())
+            for one in answers:
                 await store.withdraw_answer(one.id)
             panel.answers_changed()
         await store.delete_contacts(name)  # first: only the chat has the user of the requests
         await store.delete(name)
         panel.audit(request, "delete", name)
+        facts = {
+            "chats": [name],
+            "requests": [one.id for one in requests],
+            "answers": [one.id for one in answers],
+        }
+
+        async def left() -> int:
+            kept = await store.session(name) is not None
+            messages = await store.messages(name, limit=1, now=panel.clock.now())
+            return kept + len(messages) + len(await store.contacts_of(name))
+
+        return await deleted(panel, request, facts, left)
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound
 from kefu.sessions.store.contacts import Before
+from kefu.web.admin.deletions import deleted
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
@@ -14,6 +15,9 @@ from kefu.web.schemas import DoneBody
 
 MAX_ROWS = 100
 """Requests of one page."""
+
+_ALL = 1_000_000
+"""More requests than any store has."""
 
 
 def contacts_routes(panel: Panel) -> APIRouter:
@@ -51,10 +55,17 @@ def contacts_routes(panel: Panel) -> APIRouter:
         panel.audit(request, "send request")
         await panel.deliver()
 
-    @router.delete("/{id}", status_code=204)
-    async def delete(request: Request) -> None:
-        await panel.requests().delete_contact(request.path_params["id"])
+    @router.delete("/{id}")
+    async def delete(request: Request) -> Response:
+        id = request.path_params["id"]
+        await panel.requests().delete_contact(id)
         panel.audit(request, "delete request")
+
+        async def left() -> int:
+            stored = await panel.requests().contacts(_ALL)
+            return sum(one.id == id for one in stored)
+
+        return await deleted(panel, request, {"requests": [id]}, left)
 
     return router
 
