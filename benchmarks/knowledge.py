@@ -221,7 +221,7 @@ def _documentation_lines(folder: Path) -> list[str]:
         return ["The documentation sites are not in .parts/; for their lines: make parts"]
     names = f"{'found':>12}{'a word less':>13}{'a typo':>9}{'mean ms':>9}"
     lines = [f"{'headings of documentation':32}{names}"]
-    asked_in = defaultdict[str, list[bool]](list)
+    answers = defaultdict[tuple[str, bool], list[documentation.Found]](list)
     for name in documentation.SITES:
         documentation.learn(part / name, folder / "docs.kefu")
         file, asked = KnowledgeFile(folder / "docs.kefu"), documentation.headings(part / name)
@@ -233,15 +233,17 @@ def _documentation_lines(folder: Path) -> list[str]:
         typo = f"{documentation.share_found(file, typed):.3f}" if typed else ""
         lines.append(f"{name:32}{whole:>12.3f}{shorter:>13.3f}{typo:>9}{mean:>9.2f}")
         for one in documentation.written():
-            if one.site == name and one.urls:
-                pages = [hit.page for hit in file.find(one.question, (), documentation.AMONG)]
-                asked_in[one.words].append(any(page in one.urls for page in pages))
+            if one.site == name:
+                answers[one.words, one.is_second].append(documentation.found(file, one))
         file.close()
         (folder / "docs.kefu").unlink()
-    titles = {"page": "questions in the pages' words", "other": "questions in other words"}
-    lines += [
-        f"{titles[one]:32}{sum(found) / len(found):>12.3f}" for one, found in asked_in.items()
-    ]
+    names = f"{'found':>12}{'asks model':>13}{'found then':>13}"
+    lines += ["", f"{'questions that somebody wrote':32}{names}"]
+    titles = {"page": "in the pages' words", "other": "in other words", "none": "without an answer"}
+    for (words, is_second), all_found in sorted(answers.items()):
+        shares = [sum(one) / len(all_found) for one in zip(*all_found, strict=True)]
+        name = f"{titles[words]}{', later ones' if is_second else ''}"
+        lines.append(f"{name:32}{shares[0]:>12.3f}{shares[1]:>13.3f}{shares[2]:>13.3f}")
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from tests.parts.documentation import (
     LEAST,
     SITES,
+    found,
     headings,
     learn,
     mistyped,
     share_found,
     shortened,
     without_accents,
+    written,
 )
 from tests.parts.fetch import folder_of
 
@@ -83,6 +86,24 @@ def test_g32_at_most_three_of_a_hundred_pages_do_not_find_themselves(
 ) -> None:
     found = checked_file(learnt(site))
     assert len(found.lost) <= 0.03 * found.pages, found.lost
+
+
+@pytest.mark.parametrize("is_second", [False, True])
+def test_g16_g36_written_questions_find_their_pages(learnt: Learnt, *, is_second: bool) -> None:
+    """In other words than the pages', with the search words that a model may write."""
+    asked, found_in = list[bool](), defaultdict[str, list[bool]](list)
+    for site in SITES:
+        file = KnowledgeFile(learnt(site))
+        for one in written():
+            if one.site == site and one.urls and one.is_second == is_second:
+                result = found(file, one)
+                found_in[one.words].append(result.with_search)
+                asked += [result.is_asked] if one.words == "page" else []
+        file.close()
+    shares = {words: sum(hits) / len(hits) for words, hits in found_in.items()}
+    assert shares["page"] >= 0.85
+    assert shares["other"] >= 0.7
+    assert sum(asked) <= len(asked) / 3
 
 
 def test_k15_passages_of_a_manual_lead_to_their_pages(part: Path, learnt: Learnt) -> None:

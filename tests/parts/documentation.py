@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from kefu.knowledge.finding import fits_badly
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from tests.parts.fetch import DOCUMENTATION
 
@@ -46,14 +47,25 @@ class Written(NamedTuple):
     words: str
     """Whose words it has: those of the `page`, or `other` words."""
     urls: Sequence[str]
+    search: str
+    """For `words` "other": the search words that a model may write, without having seen pages."""
+    is_second: bool
+    """Whether it was written after the ranking was chosen, and had no part in that."""
 
 
 def written() -> Sequence[Written]:
-    """Sixty questions over the sites, a third of them in Chinese, ten of them without an answer."""
+    """Ninety questions over the sites, a third of them in Chinese, thirteen without an answer."""
     lines = Path(__file__).with_name("questions.jsonl").read_text(encoding="utf-8").splitlines()
     rows = map(json.loads, lines)
     return [
-        Written(one["site"], one["q"], one["words"], [f"{URL}{page}" for page in one["gold"]])
+        Written(
+            one["site"],
+            one["q"],
+            one["words"],
+            [f"{URL}{page}" for page in one["gold"]],
+            one.get("search", ""),
+            one.get("by") == "second",
+        )
         for one in rows
     ]
 
@@ -117,6 +129,24 @@ def share_found(file: KnowledgeFile, asked: Sequence[Asked]) -> float:
         any(one.page == url for one in file.find(question, (), AMONG)) for question, url in asked
     ]
     return sum(found) / len(found)
+
+
+class Found(NamedTuple):
+    by_words: bool
+    is_asked: bool
+    """Whether the model is asked for search words."""
+    with_search: bool
+    """With the search words of the question, if the model is asked for them."""
+
+
+def found(file: KnowledgeFile, one: Written) -> Found:
+    """Whether a page that answers the question is among the first passages."""
+    first = file.find(one.question, (), AMONG)
+    is_asked = fits_badly(first, one.question, (), file.languages)
+    words = f"{one.question}\n{one.search}" if is_asked and one.search else one.question
+    second = file.find(words, (), AMONG)
+    hits = [any(hit.page in one.urls for hit in hits) for hits in (first, second)]
+    return Found(hits[0], is_asked, hits[1])
 
 
 def _pages(folder: Path) -> Sequence[tuple[Path, str]]:
