@@ -1,5 +1,6 @@
 // An operator opens the panel's list of requests in a real Chromium. Returns what it showed.
 
+import { readFile } from "node:fs/promises";
 import { openPanel } from "./operator.mjs";
 
 /** `theme`: light or dark. */
@@ -29,12 +30,15 @@ export default async function visit(browser, service, token, theme) {
   const more = (await page.locator(".contacts li").count()) - count;
   await page.locator(".contacts li").last().getByRole("button", { name: "Delete" }).click();
   wrong.push(...(await violations()));
+  await page.locator("dialog[open] input").check();
+  const saving = page.waitForEvent("download");
   await page.locator("dialog[open] .danger").click();
+  const receipt = JSON.parse(await readFile(await (await saving).path(), "utf8"));
   await page.locator(".contacts li").nth(count + more - 1).waitFor({ state: "detached" });
   const mail = await page.locator(".contacts a[href^='mailto:']").first().getAttribute("href");
   await page.locator(".contacts a[href^='#']").first().click();
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  return { rows, done, more, trouble, mail, current, chat, wrong, errors };
+  return { rows, done, more, trouble, mail, receipt, current, chat, wrong, errors };
 }

@@ -86,6 +86,8 @@ async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: s
     assert (len(older), seen["more"]) == (99, 2)
     assert "done" in seen["done"]
     assert seen["mail"] == f"mailto:{EMAIL.replace('@', '%40')}"
+    receipt = seen["receipt"]
+    assert (receipt["requests"], receipt["found_afterwards"]) == (["older-request-100"], 0)
     assert seen["trouble"] == "the contact webhook failed: HTTP 500"
     assert EMAIL in row
     assert f"Accepted: {CONSENT}" in row

@@ -95,8 +95,8 @@ export class Api {
     await this.#send(`contacts/${encodeURIComponent(id)}/send`, "POST");
   }
 
-  async removeRequest(id: string): Promise<void> {
-    await this.#send(`contacts/${encodeURIComponent(id)}`, "DELETE");
+  removeRequest(id: string, wantsReceipt: boolean): Promise<Blob | undefined> {
+    return this.#remove(`contacts/${encodeURIComponent(id)}`, wantsReceipt);
   }
 
   /** The attendance of a session, and its messages with a greater id than `after`. */
@@ -120,8 +120,13 @@ export class Api {
     await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", this.#pass, line);
   }
 
-  async remove(id: string): Promise<void> {
-    await this.#send(`sessions/${encodeURIComponent(id)}`, "DELETE");
+  remove(id: string, wantsReceipt: boolean): Promise<Blob | undefined> {
+    return this.#remove(`sessions/${encodeURIComponent(id)}`, wantsReceipt);
+  }
+
+  async #remove(path: string, wantsReceipt: boolean): Promise<Blob | undefined> {
+    const answer = await this.#send(wantsReceipt ? `${path}?receipt=true` : path, "DELETE");
+    return wantsReceipt ? answer.blob() : undefined;
   }
 
   async exported(id: string, format: string): Promise<Blob> {

@@ -8,7 +8,7 @@ import type { ContactRequest, Contacts } from "./types.ts";
 export interface RequestActs {
   more(cursor: string): Promise<Contacts>;
   mark(id: string, done: boolean): Promise<void>;
-  remove(id: string): Promise<void>;
+  remove(id: string, wantsReceipt: boolean): Promise<void>;
   send(id: string): Promise<void>;
   fail(error: unknown): void;
 }
@@ -64,9 +64,10 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
     replace({ ...request, done_at: isDone ? Date.now() / 1000 : null });
   };
   const dialog = el("dialog", { "aria-label": t.remove });
+  const receipt = el("input", { type: "checkbox" });
   const remove = async (): Promise<void> => {
     dialog.close();
-    await acts.remove(request.id);
+    await acts.remove(request.id, receipt.checked);
     node.remove();
   };
   const again = async (): Promise<void> => {
@@ -76,6 +77,7 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
   const trying = (act: () => Promise<void>) => () => void act().catch(acts.fail);
   dialog.append(
     el("p", {}, t.removeRequest),
+    el("label", {}, receipt, t.withReceipt),
     el(
       "div",
       { class: "tools" },

@@ -18,7 +18,7 @@ import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
 export interface Acts {
   readonly about: About | undefined;
   /** The function is absent for a file. */
-  readonly remove?: () => Promise<void>;
+  readonly remove?: (wantsReceipt: boolean) => Promise<void>;
   readonly exported?: (format: string) => Promise<Blob>;
   readonly earlier?: () => Promise<void>;
   /** The functions for a stored session. */
@@ -134,16 +134,18 @@ function tools(kept: Whole, acts: Acts): HTMLElement {
     row.append(button({ class: "quiet" }, save, `${t.export} ${format.toUpperCase()}`));
   }
   const sure = el("dialog", { "aria-label": t.remove });
+  const receipt = el("input", { type: "checkbox" });
   const really = button(
     { class: "danger" },
     async () => {
       sure.close();
-      await acts.remove?.();
+      await acts.remove?.(receipt.checked);
     },
     t.remove,
   );
   sure.append(
     el("p", {}, t.removeSure),
+    el("label", {}, receipt, t.withReceipt),
     el(
       "div",
       { class: "tools" },

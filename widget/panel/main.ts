@@ -9,6 +9,7 @@ import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
 import { List } from "./list.ts";
 import { readLog } from "./log.ts";
 import { markFound } from "./marks.ts";
+import { download } from "./save.ts";
 import { keysView, storeLines } from "./sums.ts";
 import { isChinese, t } from "./texts.ts";
 import { keepTime } from "./times.ts";
@@ -34,7 +35,7 @@ const watch = new Watch(api, (count) => {
 const requestActs: RequestActs = {
   more: (cursor) => api.contacts(cursor),
   mark: (id, done) => api.markRequest(id, done),
-  remove: (id) => api.removeRequest(id),
+  remove: async (id, wantsReceipt) => keep(await api.removeRequest(id, wantsReceipt), id),
   send: (id) => api.sendRequest(id),
   fail: failed,
 };
@@ -42,6 +43,11 @@ let about: About | undefined;
 /** The view to return to after the sign-in. */
 let wanted = "";
 let shown = 0;
+
+/** Saves a receipt of a deletion, if there is one. */
+function keep(receipt: Blob | undefined, id: string): void {
+  if (receipt) download(receipt, `receipt-${id.slice(0, 8)}.json`);
+}
 
 function failed(error: unknown): void {
   if (error instanceof ShutOut) {
@@ -128,9 +134,9 @@ function sessionView(kept: Whole): HTMLElement {
       attend: (state, name, from) => api.attend(id, state, name, from),
       say: (lineId, name, text) => api.say(id, lineId, name, text),
     },
-    async remove() {
+    async remove(wantsReceipt) {
       try {
-        await api.remove(id);
+        keep(await api.remove(id, wantsReceipt), id);
         location.hash = "";
         list.load();
       } catch (error) {
