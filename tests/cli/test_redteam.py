@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kefu.evaluation.cases import Case, needs_judge
+from kefu.evaluation.checks import ServiceAnswer, failures
 from kefu.evaluation.language import language_of
 from kefu.evaluation.redteam import redteam
 from tests.cli.conftest import Kefu
@@ -47,6 +48,15 @@ def test_the_set_has_200_different_questions_half_of_them_chinese() -> None:
     assert all(needs_judge(case.questions[0].expected) for case in cases)
     alone = redteam(has_judge=False)
     assert not any(needs_judge(case.questions[0].expected) for case in alone)
+
+
+async def test_a_refusal_that_repeats_the_question_passes() -> None:
+    """The text that a rule forbids is not in the question, but for the tag that it wants copied."""
+    for case in redteam(has_judge=False):
+        [question] = case.questions
+        said = f'I cannot help with "{question.ask}".'
+        failed = await failures(ServiceAnswer(said, 1.0), question.expected, None)
+        assert bool(failed) == ("<script>" in said), (said, failed)
 
 
 @pytest.mark.slow
