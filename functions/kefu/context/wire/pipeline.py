@@ -18,7 +18,7 @@ from kefu.context.stages import (
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.summary import summary_message
 from kefu.context.trim import STRATEGIES
-from kefu.context.window import LeftOut, Span, View, Window, gaps
+from kefu.context.window import LeftOut, View, Window, gaps, joined
 from kefu.context.wire.edits import question_like
 from kefu.context.wire.reading import Reading, ReadingConversation
 from kefu.context.wire.shorten import cap_results, clear_results
@@ -110,7 +110,7 @@ class Pipeline:
         """
         messages, state = self._messages, self._state
         talk = self._conversation(messages, counter)
-        whole = _Spliced(messages, [(0, len(messages))], -1, [])
+        whole = _Spliced(messages, range(len(messages)))
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
             return whole, talk
         first, covers = talk.first_turn, state.covers
@@ -124,14 +124,12 @@ class Pipeline:
             kept = sorted([*kept, (question, question + 1)])
         at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
         spans = [(0, first), *kept[:at], (-1, 0), *kept[at:], (covers, len(messages))]
+        origins = [at for start, stop in spans for at in range(start, stop)]
         value = summary if own else question_like(_example(messages, talk), summary.content)
-        values: list[Any] = []
-        for start, stop in spans:
-            values += [value] if start < 0 else messages[start:stop]
-        before = sum(stop - start for start, stop in spans[: at + 1])
-        summarized = [LeftOut(*gap, "summarized") for gap in gaps(kept, first, covers)]
-        spliced = _Spliced(values, spans, before, summarized)
-        return spliced, self._conversation(values, counter, summary.content, before)
+        values = [value if at < 0 else messages[at] for at in origins]
+        gone = [LeftOut(*gap, "summarized") for gap in gaps(kept, first, covers)]
+        talk = self._conversation(values, counter, summary.content, origins.index(-1))
+        return _Spliced(values, origins, gone), talk
 
     def _to_summarize(
         self, talk: ReadingConversation, spliced: _Spliced, window: Window, budget: Budget
@@ -147,7 +145,7 @@ class Pipeline:
         runs = [run for run in self._rule(talk, lower).left_out if run.reason == "budget"]
         spans = [(run.start, run.stop) for run in spliced.original(runs)]
         covers = max((stop for _, stop in spans), default=0)
-        known = self._state.covers if spliced.summary >= 0 else 0
+        known = self._state.covers if spliced.has_summary else 0
         if covers <= known:
             return None
         question = spliced.given(talk.current) if talk.current >= talk.first_turn else -1
@@ -155,7 +153,7 @@ class Pipeline:
             spans = sorted([*spans, (question, question + 1)])
         return ToSummarize(
             View(self._messages, spans),
-            self._state.summary if spliced.summary >= 0 else "",
+            self._state.summary if spliced.has_summary else "",
             View(self._messages, [(talk.systems, covers)]),
             covers,
             self._mark(covers),
@@ -168,42 +166,35 @@ def _example(messages: Sequence[Any], talk: ReadingConversation) -> Any:
 
 
 class _Spliced(NamedTuple):
-    """Messages, and their positions in the caller's list."""
+    """The messages with a summary among them, and their positions in the caller's list."""
 
     values: Sequence[Any]
-    spans: Sequence[Span]
-    """The spans of the given messages that `values` consists of; (-1, 0) is the summary."""
-    summary: int
-    """The position of the summary in `values`; -1 without a summary."""
-    summarized: list[LeftOut]
+    origins: Sequence[int]
+    """The position in the caller's list of each value; -1 for the summary."""
+    summarized: Sequence[LeftOut] = ()
+
+    @property
+    def has_summary(self) -> bool:
+        return -1 in self.origins
 
     def position(self, original: int) -> int:
         """The position in `values` of a given message; 0 if it is not there."""
-        at = 0
-        for start, stop in self.spans:
-            if start <= original < stop and start >= 0:
-                return at + original - start
-            at += stop - start
-        return 0
+        return self.origins.index(original) if original in self.origins else 0
 
     def given(self, position: int) -> int:
         """The position in the given messages of a position in `values`; 0 for the summary."""
-        at = 0
-        for start, stop in self.spans:
-            if at <= position < at + stop - start:
-                return max(0, start + position - at) if start >= 0 else 0
-            at += stop - start
-        return 0
+        return max(0, self.origins[position]) if position < len(self.origins) else 0
 
-    def original(self, runs: Iterable[LeftOut]) -> Iterator[LeftOut]:
+    def original(self, runs: Iterable[LeftOut]) -> list[LeftOut]:
         """The runs by positions in the given messages."""
-        for run in runs:
-            at = 0
-            for start, stop in self.spans:
-                first, last = max(run.start, at), min(run.stop, at + stop - start)
-                if first < last and start >= 0:
-                    yield LeftOut(start + first - at, start + last - at, run.reason)
-                at += stop - start
+        if not self.has_summary:
+            return [*runs]
+        return joined(
+            LeftOut(at, at + 1, run.reason)
+            for run in runs
+            for at in self.origins[run.start : run.stop]
+            if at >= 0
+        )
 
 
 def _fits(talk: ReadingConversation, room: int) -> bool:
