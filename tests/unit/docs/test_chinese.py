@@ -30,6 +30,7 @@ PAIRS = [
     Pair("docs/login.md", "docs/zh/login.md"),
     Pair("docs/tools.md", "docs/zh/tools.md"),
     Pair("docs/bot-check.md", "docs/zh/bot-check.md"),
+    Pair("docs/testing.md", "docs/zh/testing.md"),
     Pair("docs/testing-tools.md", "docs/zh/testing-tools.md"),
     Pair("docs/testing-visitors.md", "docs/zh/testing-visitors.md"),
     Pair("docs/context-counts.md", "docs/zh/context-counts.md"),
