@@ -207,14 +207,19 @@ async def test_tool_calls_are_summarised_with_their_results_or_not_at_all() -> N
 async def test_no_window_with_a_summary_is_invalid(
     whole: list[Message], room: int, answer: str
 ) -> None:
-    """X19: kept messages are in order and unchanged, and one summary follows the system prompt."""
+    """X19: kept messages are in order and unchanged. One summary follows the system prompt, or the
+    question that is being worked on if that comes first of what is kept (X21).
+    """
     window = await trim_with_summary(whole, Budget(room, reserve=0), Summarizer(answer), BYTES4)
     assert refused_by_an_api(window.messages) == ""
     assert window.tokens == cost(window.messages, BYTES4)
     assert window.over_budget == (window.tokens > room)
     there = {id(m) for m in whole}
     new = [at for at, m in enumerate(window.messages) if id(m) not in there]
-    assert new in ([], [head_of(whole)])
+    head = head_of(whole)
+    question = next((m for m in reversed(whole) if m.role == "user" and not m.summary), None)
+    assert new in ([], [head], [head + 1])
+    assert new != [head + 1] or window.messages[head] is question
     kept = {id(m) for m in window.messages}
     assert all(id(whole[at]) in kept for at in must_stay(whole))
     out = [at for run in window.left_out for at in range(run.start, run.stop)]
