@@ -15,7 +15,7 @@ from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import CONVERTED
 from kefu.stores.dynamodb.sessions import AT_ONCE, QUEUE_ROWS, DynamoSessions
 from kefu.stores.dynamodb.store import DynamoStore
-from kefu.stores.dynamodb.table import Row, text, value_of
+from kefu.stores.dynamodb.table import Change, Row, text, value_of
 from tests.contract.chats import ONE, chat_at, new
 from tests.contract.engines import HandClock, every_item, new_table, patient
 from tests.fakes.metering_front import MeteringFront
@@ -202,6 +202,36 @@ async def test_h21_a_look_at_a_long_queue_costs_twenty_read_units_at_most(site: 
         assert len(page.rows) == min(limit, QUEUE_ROWS)
         assert page.rows[0].line == "客" * 100
         assert site.front.settle().reads <= (UNITS if limit == 50 else UNITS / 2)
+
+
+async def test_h21_a_look_at_chats_that_were_rated_down_reads_none_of_their_turns(
+    site: Site,
+) -> None:
+    """Their newest comments are in the list. Those of an earlier version are read as before."""
+    store, clock, wanted = site.sessions, site.clock, SessionFilter(rating="down")
+    assert await site.look(wanted) == ([], [])
+    for number in range(QUEUE_ROWS):
+        clock.now += 600
+        session = new(ids(number), clock.now)
+        for turn in range(5):
+            begun = await store.begin(session, NewMessage("question", f"id-{turn}"), clock.now)
+            ended = TurnOutcome("ok", "answer " * 200)
+            await store.finish(ids(number), begun.message.id, ended, clock.now)
+        await store.rate(ids(number), "id-1", "down", f"comment {number}")
+        await store.rate(ids(number), "id-3", "down", "taken back")
+        await store.rate(ids(number), "id-3", "up")
+    newest = [f"comment {number}" for number in reversed(range(QUEUE_ROWS))]
+    site.front.settle()
+    rows, _ = await site.look(wanted)
+    assert [row.comment for row in rows] == newest
+    assert site.front.settle().reads <= UNITS
+    forget = Change("REMOVE #comment", None, {"#comment": "comment"}, {})
+    await site.table.run(lambda: site.table.update(items.session_row(ids(3)), forget))
+    assert [row.comment for row in (await site.look(wanted))[0]] == newest
+    again = NewMessage("question", "id-1", replaces=True, attempt="a")
+    begun = await store.begin(new(ids(3), clock.now), again, clock.now)
+    await store.finish(ids(3), begun.message.id, TurnOutcome("ok", "b"), clock.now, begun.retries)
+    assert "comment 3" not in [row.comment for row in (await site.look(wanted))[0]]
 
 
 async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:

@@ -65,7 +65,7 @@ class DynamoCalls(DynamoAttendance):
         return await self._table.run(work)
 
     def _known(self, session_id: SessionId, bodies: Sequence[_CallBody]) -> Known:
-        bounds = (items.FIRST_TURN, items.LAST_TURN)
+        bounds = items.TURNS
         found = self._table.query(items.session_pk(session_id), bounds)
         turns = [items.turn_in(item) for item in found]
         texts = [(one.key, one.body) for one in bodies if one.kind == "text"]

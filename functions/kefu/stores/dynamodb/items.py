@@ -41,6 +41,8 @@ SESSION: Final = "~"
 TRIM_STATE: Final = "~trim"
 FIRST_TURN: Final = "turn#"
 LAST_TURN: Final = "turn#~"
+TURNS: Final = (FIRST_TURN, LAST_TURN)
+"""The bounds of all turns of a session."""
 SECRET: Final = Row("secret", "sessions")
 DAYS: Final = "days"
 TOOL_DAYS: Final = "tool_days"
@@ -187,6 +189,7 @@ def overview_in(item: Item, now: float) -> Overview:
     return Overview(
         session=session_in(item),
         status=seen(status, time_in(item, "lease"), now),
+        comment=text_in(item, "comment"),
         line=text_in(item, "line"),
         line_by=text_in(item, "line_by"),
         **counts,

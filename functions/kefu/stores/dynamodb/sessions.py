@@ -96,12 +96,7 @@ class DynamoSessions(DynamoCalls):
                 return Page([], cursor or FIRST_CURSOR, read=converted)
             return read(wanted, last, limit, now)
 
-        page = await self._table.run(work)
-        # Only chats with a rating down can have a comment.
-        names = [row.session.id for row in page.rows if row.downs]
-        comments = dict(zip(names, map(newest_comment, await self._turns_of(names)), strict=True))
-        rows = [row._replace(comment=comments.get(row.session.id, "")) for row in page.rows]
-        return page._replace(rows=rows)
+        return await self._table.run(work)
 
     async def _turns_of(self, names: Sequence[SessionId]) -> Sequence[Sequence[StoredTurn]]:
         """The turns of each session. Several are read at the same time."""
@@ -126,7 +121,7 @@ class DynamoSessions(DynamoCalls):
         is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
         for listed in self._listed(queue, period, BATCH_ITEMS if is_scan else limit + 1):
-            overviews = [items.overview_in(one, now) for one in self._sessions(listed, now)]
+            overviews = [self._overview(one, now) for one in self._sessions(listed, now)]
             overviews.sort(key=_position, reverse=True)
             new = [row for row in overviews if _position(row) < last]
             rows += [row for row in new if wants(wanted, row)]
@@ -155,10 +150,16 @@ class DynamoSessions(DynamoCalls):
         read = max(found.read or 0, page.read or 0)
         return found if found.cursor else found._replace(cursor=page.cursor, read=read)
 
+    def _overview(self, session: Item, now: float) -> Overview:
+        row = items.overview_in(session, now)
+        if row.downs and "comment" not in session:  # rated with an earlier version
+            turns = list(self._turns(row.session.id))
+            return row._replace(comment=newest_comment(turns))
+        return row
+
     def _turns(self, session_id: SessionId) -> Iterator[StoredTurn]:
-        bounds = (items.FIRST_TURN, items.LAST_TURN)
         pk = items.session_pk(session_id)
-        return map(items.turn_in, self._table.query(pk, bounds))
+        return map(items.turn_in, self._table.query(pk, items.TURNS))
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False

@@ -30,7 +30,15 @@ from kefu.stores.dynamodb.answers import DynamoAnswers
 from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
 from kefu.stores.dynamodb.upkeep import count, runs_for
-from kefu.stores.turns import DayChange, StoredTurn, answered, date_of, newest_messages, rated
+from kefu.stores.turns import (
+    DayChange,
+    StoredTurn,
+    answered,
+    date_of,
+    newest_comment,
+    newest_messages,
+    rated,
+)
 
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item
@@ -223,6 +231,8 @@ class DynamoTurns(DynamoAnswers):
         elif not await self._count(former, items.turn_in(stored), ended, now):
             await self._table.run(lambda: self._remove(stored))
             return None
+        elif items.text_in(former, "comment"):  # the answer that had it was replaced
+            await self._note_comment(session_id)
         return items.turn_in(stored).answer_message(now) if stored else None
 
     async def messages(
@@ -264,7 +274,20 @@ class DynamoTurns(DynamoAnswers):
         done, before = await self._update(row, rate, "ALL_OLD")
         if done and (by := rated(items.turn_in(before).rating, rating)):
             await self._count_rating(items.turn_in(before), by)
+        if done and (rating == "down" or items.text_in(before, "comment")):
+            await self._note_comment(session_id)
         return done
+
+    async def _note_comment(self, session_id: SessionId) -> None:
+        """Copy the newest comment to the session's item, so that the list reads no turns for it."""
+
+        def work() -> None:
+            found = self._table.query(items.session_pk(session_id), items.TURNS)
+            comment = newest_comment([items.turn_in(one) for one in found])
+            note = change("SET #comment = :comment", "attribute_exists(pk)", comment=comment)
+            self._table.update(items.session_row(session_id), note)
+
+        await self._table.run(work)
 
     async def _count_rating(self, turn: StoredTurn, by: dict[str, int]) -> None:
         sums = ", ".join(f"#{name} :{name}" for name in by)
@@ -292,7 +315,9 @@ class DynamoTurns(DynamoAnswers):
 
         def work() -> None:
             mark = change(
-                "SET #updated = :never REMOVE #title, #line", "attribute_exists(pk)", never=0
+                "SET #updated = :never REMOVE #title, #line, #comment",
+                "attribute_exists(pk)",
+                never=0,
             )
             _, marked = self._table.update(row, mark)
             if active := items.text_in(marked, "active"):
