@@ -7,6 +7,7 @@ message; for an image behind an address, the most that the model charges is assu
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from kefu.messages import field
@@ -29,6 +30,8 @@ _SIGNS = ("source", "data", "format", "mimeType", "mime_type", "fileUri", "file_
 _AUDIO_TOKENS_PER_SECOND = 10
 _AUDIO_BYTES_PER_SECOND = {"wav": 32_000, "mp3": 4_000}
 """The lowest usual rates: 16 kHz and 16 bits; 32 kbit/s. A higher rate means fewer seconds."""
+_CLAUDE_UNTIL_4_6 = re.compile(r"claude-(\d|instant|(opus|sonnet|haiku)-4(?![-.][7-9]))")
+"""Later models take larger images: their longer side may have 2,576 pixels in place of 1,568."""
 _GEMINI_TILE = 258
 """Gemini: an image of up to 384 x 384 pixels, or a tile of 768 x 768."""
 _PAGE_TOKENS = 3_000
@@ -116,8 +119,9 @@ def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False)
         tiles = 1 if max(width, height) <= 384 else -(-width // 768) * -(-height // 768)
         return _GEMINI_TILE * tiles
     if "claude" in name:
-        scale = min(1.0, 1_568 / max(width, height, 1))
-        return min(1_600, -(-int(width * scale) * int(height * scale) // 750))
+        edge, most = (1_568, 1_600) if _CLAUDE_UNTIL_4_6.search(name) else (2_576, 4_784)
+        scale = min(1.0, edge / max(width, height, 1))
+        return min(most, -(-int(width * scale) * int(height * scale) // 750))
     price = _price(name)
     if isinstance(price, _Patches):
         patches = min(1_536, -(-width // 32) * -(-height // 32))

@@ -62,14 +62,21 @@ def webp(width: int, height: int) -> bytes:
         ((1, 9000), "gpt-4o", False, 85 + 4 * 170),
         (None, "gpt-5", False, 70 + 8 * 140),
         (None, "gpt-5", True, 70),
-        (None, "claude-sonnet-5", False, 1600),
+        (None, "claude-sonnet-4-5", False, 1600),
+        (None, "claude-sonnet-5", False, 4784),
         (None, "gpt-5-mini", False, 2489),
         ((0, 0), "claude-sonnet-5", False, 0),
-        ((3136, 100), "claude-sonnet-5", False, 105),  # 1,568 x 50 pixels
+        ((3136, 100), "claude-sonnet-4", False, 105),  # 1,568 x 50 pixels
+        ((5152, 100), "claude-opus-4-7", False, 172),  # 2,576 x 50 pixels
         ((200, 200), "claude-sonnet-5", False, 54),  # examples of Anthropic's page
         ((1000, 1000), "claude-sonnet-5", False, 1334),
         ((1092, 1092), "anthropic/claude-opus-5", False, 1590),
-        ((8000, 8000), "claude-sonnet-5", False, 1600),
+        ((8000, 8000), "claude-3-5-sonnet-latest", False, 1600),
+        ((8000, 8000), "anthropic.claude-haiku-4-5-20251001-v1:0", False, 1600),
+        ((8000, 8000), "anthropic/claude-opus-4.6", False, 1600),
+        ((8000, 8000), "anthropic/claude-opus-4.8", False, 4784),
+        ((1920, 1080), "claude-sonnet-4-20250514", False, 1600),
+        ((1920, 1080), "claude-opus-5", False, 2765),
     ],
 )
 def test_an_image_costs_what_its_provider_says(
@@ -137,7 +144,7 @@ def test_images_are_found_in_every_format() -> None:
         "content": [{"type": "tool_use", "id": "1", "name": "", "input": {}}],
     }
     whole = [{"role": "user", "content": ""}, use, {"role": "user", "content": [result]}]
-    sent = trim_messages(whole, max_tokens=9000, model="claude-sonnet-5", counter=BYTES4)
+    sent = trim_messages(whole, max_tokens=9000, model="claude-sonnet-4", counter=BYTES4)
     assert sent.tokens == 1600 + 1
 
 
