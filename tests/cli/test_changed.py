@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,9 @@ CHATS = """\
     - ask: How long do parcels to Norway take?
     - ask: And how many days do parcels take at Christmas?
 - ask: How long do parcels take to Norway?
-- ask: Can I send boots back?
 - ask: Hello!
 """
+BRIEF = "- ask: Can I send boots back?\n"
 PRESET = '[presets.brief]\nsystem_prompt = "Be brief."\n'
 HEAD = "The visitor's message:\n"
 
@@ -56,10 +57,16 @@ def calls(kefu: Kefu, folder: Path, upstream: ScriptedUpstream) -> Calls:
     store = f"sqlite:///{folder}/chats.sqlite3"
     (folder / "kefu.toml").write_text(f'[server]\nstore = "{store}"\n{PRESET}')
     (folder / "chats.yaml").write_text(CHATS)
+    (folder / "brief.yaml").write_text(BRIEF)
     upstream.script("*", quoting)
-    knowledge = str(folder / "site.kefu")
-    with Service(upstream.base_url, sessions="true", store=store, knowledge=knowledge) as service:
-        assert kefu("test", "chats.yaml", "--jobs", "1", "--server", service.url).code == 0
+    files: dict[str, Any] = {
+        "config": str(folder / "kefu.toml"),
+        "knowledge": str(folder / "site.kefu"),
+    }
+    with Service(upstream.base_url, sessions="true", store=store, **files) as service:
+        asked = ("--jobs", "1", "--server", service.url)
+        assert kefu("test", "chats.yaml", *asked).code == 0
+        assert kefu("test", "brief.yaml", "--preset", "brief", *asked).code == 0
     before = len(upstream.journal)
     return lambda: upstream.journal[before:]
 
@@ -105,12 +112,14 @@ def test_only_the_questions_that_cited_the_changed_page_are_asked(
 
 
 def test_an_answer_that_is_lost_with_its_page_fails(kefu: Kefu, calls: Calls, folder: Path) -> None:
+    """It is asked with the preset of its chat."""
     (folder / "pages" / "returns.md").unlink()
     learn(kefu, folder, "nine")
     ran = kefu("test", "--changed")
     assert ran.code == 1
     assert "refuses: it refused\n         before: Send boots back within 30 days. [1]" in ran.out
     assert questions(calls()) == ["Can I send boots back?"]
+    assert calls()[0].body["messages"][0]["content"].startswith("Be brief.")
 
 
 def test_without_chats_or_notes_the_reason_is_said(kefu: Kefu, folder: Path) -> None:

@@ -231,6 +231,7 @@ def test_a_report_that_cannot_be_written_costs_no_answers(
         (["questions.yaml", "--server", "http://127.0.0.1:1"], "cannot be reached"),
         (["questions.yaml", "--server", "example.com"], "is not an address"),
         (["questions.yaml", "--origin", "https://x.example"], "for --server"),
+        (["questions.yaml", "--preset", "default,x"], "there is no preset x; presets here: none"),
         (["questions.yaml"], "the service does not start.\nkefu: the configuration is wrong"),
     ],
 )

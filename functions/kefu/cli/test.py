@@ -22,7 +22,7 @@ from kefu.cli.tested_tools import (
 )
 from kefu.errors import KefuError
 from kefu.evaluation.ask import QuestionGate, ServiceChat
-from kefu.evaluation.cases import Case, named_apart, needs_judge
+from kefu.evaluation.cases import Case, StoredAnswer, named_apart, needs_judge
 from kefu.evaluation.comparison import LastRun, as_json, comparison_lines, last_run
 from kefu.evaluation.given_results import GivenResults
 from kefu.evaluation.judge import ModelJudge
@@ -55,6 +55,10 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUse(f"no case has {options.only} in its name or group")
     if problem := problem_with_server(options.server, options.origin, options.user_token):
         raise WrongUse(problem)
+    unknown = {*_presets(options)} - {*settings.presets, "", "default"}
+    if unknown and not options.server:
+        known = ", ".join(settings.presets) or "none"
+        raise WrongUse(f"there is no preset {min(unknown)}; presets here: {known}")
     if problem := problem_with_cases(cases, settings, is_here=not options.server):
         raise WrongUse(f"{options.file}: {problem}")
     return _Run(options, settings, cases).run()
@@ -75,6 +79,11 @@ def _cases(options: argparse.Namespace, settings: Settings) -> list[Case]:
     return named_apart(cases)
 
 
+def _presets(options: argparse.Namespace) -> list[str]:
+    """The presets to compare; "" is none."""
+    return list(dict.fromkeys(one.strip() for one in (options.preset or "").split(",")))
+
+
 class _Tested(NamedTuple):
     url: str
     visitor: ServerVisitor
@@ -89,8 +98,7 @@ class _Run:
         self._options = options
         self._settings = settings
         self._cases = cases
-        presets = [one.strip() for one in (options.preset or "").split(",")]
-        self._plan = Plan(list(dict.fromkeys(presets)), options.repeat, options.jobs)
+        self._plan = Plan(_presets(options), options.repeat, options.jobs)
         self._last: LastRun = {}
         self._results: list[Result] = []
         self._progress = ProgressLine()
@@ -120,9 +128,10 @@ class _Run:
             gate, settings = QuestionGate(), self._settings
 
             def new_chat(case: Case, preset: str) -> ServiceChat:
-                visitor = visitor_in(case, tested.visitor._replace(preset=preset), settings)
-                history = case.stored.history if case.stored else ()
-                return ServiceChat(tested.url, visitor, gate, tested.given, history)
+                stored = case.stored or StoredAnswer("", ())
+                visitor = tested.visitor._replace(preset=preset or stored.preset)
+                visitor = visitor_in(case, visitor, settings)
+                return ServiceChat(tested.url, visitor, gate, tested.given, stored.history)
 
             await run_cases(self._chosen(), self._plan, new_chat, roles, self._done)
 

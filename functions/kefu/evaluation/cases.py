@@ -65,6 +65,8 @@ class StoredAnswer(NamedTuple):
     text: str
     history: Sequence[Mapping[str, str]]
     """The messages before the question, `role` and `content`."""
+    preset: str = ""
+    """The preset of the chat; "" for the usual one."""
 
 
 class SimulatedVisitor(NamedTuple):

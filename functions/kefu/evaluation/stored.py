@@ -36,11 +36,13 @@ async def changed_cases(settings: Settings) -> list[Case]:
     with closing(open_learnt_file(settings.knowledge)) as pages:
         languages = pages.languages
     changed = changes(Path(settings.knowledge))
+    plain_presets = [name for name, one in settings.presets.items() if not one.origins]
     async with open_chats(settings, clock) as store:
         async for session in newest_chats(store, clock.now()):
             messages = await store.messages(session.id, limit=MAX_MESSAGES, now=clock.now())
             calls = await store.calls(session.id)
-            for case in _cases(messages, calls, changed):
+            preset = session.config_id if session.config_id in plain_presets else ""
+            for case in _cases(messages, calls, changed, preset):
                 question = case.questions[0].ask
                 is_first = case.stored and not case.stored.history
                 key = same_terms(question, languages) if is_first else (session.id, question)
@@ -52,6 +54,7 @@ def _cases(
     messages: Sequence[StoredMessage],
     calls: Sequence[CallRecord],
     changed: Mapping[str, float],
+    preset: str,
 ) -> Iterator[Case]:
     """The cases of a chat, newest first."""
     answers = {one.reply_to: one for one in messages if one.reply_to and one.status == "ok"}
@@ -61,7 +64,7 @@ def _cases(
             continue
         cited = cited_pages(call for call in calls if call.message_id == asked.id)
         if any(changed.get(page, 0.0) > answer.created_at for page in cited):
-            stored = StoredAnswer(parted(answer.content)[0], _history(messages[:number]))
+            stored = StoredAnswer(parted(answer.content)[0], _history(messages[:number]), preset)
             question = CaseQuestion(asked.content, Expected(refuses=False), _NO_TOOLS)
             yield Case(short(asked.content), [question], stored=stored)
 
