@@ -12,7 +12,7 @@ import { download } from "./save.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
-import { time } from "./times.ts";
+import { timeOfDay } from "./times.ts";
 import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
 
 export interface Acts {
@@ -63,7 +63,7 @@ function filled(form: ContactRequest | undefined, { calls }: Whole): HTMLElement
       name && el("p", {}, el("bdi", {}, name)),
       email && el("p", {}, mailLink(email)),
       page && el("p", { class: "muted" }, el("bdi", {}, page)),
-      el("p", { class: "about" }, time(created_at)),
+      el("p", { class: "about" }, timeOfDay(created_at)),
     ),
   );
 }
@@ -221,7 +221,7 @@ function bubble(message: Message, hasFacts = true): HTMLElement {
         "p",
         { class: "about" },
         `#${id} ${who} · `,
-        time(created_at),
+        timeOfDay(created_at),
         rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
         wrong && el("span", { class: "status" }, wrong),
       ),

@@ -30,6 +30,11 @@ export function time(unix: number): HTMLElement {
   return el("time", { datetime: at, title: moment(unix) }, ago(unix));
 }
 
+/** The time of a message: after a day its date and hour. */
+export function timeOfDay(unix: number): HTMLElement | string {
+  return Date.now() / 1000 - unix < 86_400 ? time(unix) : moment(unix);
+}
+
 /** Updates all times of the page, from now on. */
 export function keepTime(): void {
   setInterval(() => {

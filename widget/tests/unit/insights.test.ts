@@ -45,6 +45,7 @@ test("times are relative for a week, and dates after it (H7)", () => {
   expect(told.slice(0, 3)).toEqual(["now", "now", "now"]);
   expect(told.slice(3)).toEqual(["1 min. ago", "2 min. ago", "1 hr. ago", "2 days ago"]);
   expect(times.ago(at - 8 * 86_400, at)).toMatch(/2027/);
+  expect(times.timeOfDay(new Date(2026, 0, 31, 14, 5).getTime() / 1000)).toMatch(/2026.*2:05/);
 });
 
 test("a spreadsheet runs no question as a formula", () => {
