@@ -45,7 +45,7 @@ class MessageCounter:
     ) -> None:
         self.count = count
         self.per_message = per_message
-        """Tokens that the chat format per message: `PER_MESSAGE` for OpenAI's, else 0."""
+        """Tokens that the chat format adds per message: `PER_MESSAGE` for OpenAI's, else 0."""
         self.priming = priming
         """Tokens that the chat format adds once per prompt: 3 for OpenAI's models, else 0.
 

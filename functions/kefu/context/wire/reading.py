@@ -73,12 +73,6 @@ class Reading(Sequence[Message]):
             entry = self._entries[at] = self._read(at)
         return entry
 
-    def __iter__(self) -> Iterator[Message]:
-        return map(self.__getitem__, range(len(self.values)))
-
-    def __reversed__(self) -> Iterator[Message]:
-        return map(self.__getitem__, range(len(self.values) - 1, -1, -1))
-
     def value(self, at: int) -> Any:
         """The message at a position, or the copy that replaces it."""
         return self.edited.get(at, self.values[at]) if self.edited else self.values[at]
