@@ -35,7 +35,7 @@ const FILE_MS = 60_000;
 async function copyChat({ turns }: ChatActs, menu: HTMLElement) {
   const parts = turns().flatMap(({ question, answer, person, sources }) => {
     const said = withSources(answer, citedOf(sources, location.href));
-    return [question.replace(/^(?=[^])/gm, "> "), person ? `${person}: ${said}` : said];
+    return [question.replace(/^(?=[\s\S])/gm, "> "), person ? `${person}: ${said}` : said];
   });
   return (await copy(parts.filter(Boolean).join("\n\n"), menu)) ? "copied" : "failed";
 }
