@@ -1,5 +1,5 @@
 /** What an owner of a page may set; docs/widget.md describes each one, as `data-…`. */
-export interface ChatSettings {
+export interface ChatSettings extends TextsByLanguage {
   /** The chat service: https, or http on localhost. */
   apiUrl: string;
   title?: string | undefined;
@@ -35,6 +35,15 @@ export interface ChatSettings {
   /** The nonce of the page's Content Security Policy. */
   nonce?: string | undefined;
 }
+
+/** A text for one language of the widget, such as `greetingZh`; the text without a tag is for all others. */
+type TextsByLanguage = {
+  [Name in `${"title" | "greeting" | "consent" | "tip"}${Tag}`]?: string | undefined;
+} & { [Name in `suggestions${Tag}`]?: readonly string[] | undefined };
+
+type Tag =
+  | ("Ar" | "De" | "En" | "Es" | "Fr" | "He" | "Id" | "Ja" | "Ko" | "Pt" | "Ru" | "Vi")
+  | ("Zh" | "ZhCn" | "ZhTw");
 
 /** `page` for title and address, or facts of your own. */
 export type PageContext = "page" | Readonly<Record<string, string | number | boolean>>;

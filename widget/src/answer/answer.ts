@@ -15,7 +15,6 @@ import { adopt, element } from "../open/view/dom.ts";
 import type { Seat } from "../seat.ts";
 import { type ActionActs, actions } from "./actions.ts";
 import stylesheet from "./answer.css";
-import { warnOfUnknown } from "./attributes.ts";
 import { calm } from "./calm.ts";
 import { codeCopier } from "./copy.ts";
 import { countDown } from "./countdown.ts";
@@ -40,7 +39,6 @@ export default function answer(
   seat: Seat,
 ) {
   const { settings, apiUrl, script, fetch } = seat;
-  warnOfUnknown(settings);
   adopt(root, proseStyles + stylesheet);
   let chat: ChatActs | undefined;
   let isCalm = false;

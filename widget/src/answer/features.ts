@@ -5,6 +5,7 @@ import type { Ask } from "../open/transport/transport.ts";
 import { isClick, type Turn } from "../open/turn.ts";
 import type { FetchPart } from "../parts.ts";
 import { isOn, textOf } from "../settings.ts";
+import { unknownOf } from "./attributes.ts";
 import type {
   Feature,
   FeatureModule,
@@ -46,6 +47,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   },
   // Only a stored chat keeps the comment.
   comment: { rated: ({ chat }) => !!chat() },
+  hints: { started: ({ settings }) => unknownOf(settings).length > 0 },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
   tip: { started: ({ settings }) => !!textOf(settings.tip) },

@@ -7,7 +7,7 @@ import type { Host, Seat } from "../seat.ts";
 import { RTL, settingsOf, textOf, userTokenOf } from "../settings.ts";
 import { ENGLISH, type Texts } from "./english.ts";
 import { Lazy } from "./lazy.ts";
-import { readOptions } from "./options.ts";
+import { chooseTexts, readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
 import { areaOf, Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
@@ -60,6 +60,7 @@ async function widgetOf(
 ): Promise<Widget | undefined> {
   const { launcher, settings, script } = seat;
   const apiUrl = new URL(seat.apiUrl);
+  chooseTexts(settings, texts.lang);
   const options = readOptions(settings, texts);
   const store = new Store(apiUrl, () => areaOf(window, options.persist));
   const owner = new Owner(() => userTokenOf(settingsOf(window.ChatWidgetConfig, script)), store);

@@ -29,6 +29,22 @@ const FIRST_BYTE_SECONDS = 5;
 const STALL_SECONDS = 10;
 const LONGEST_SECONDS = 600;
 
+/** The settings that a site may write for single languages, such as `data-greeting-zh`. */
+export const BY_LANGUAGE = ["title", "greeting", "suggestions", "consent", "tip"];
+
+/** Gives the settings the texts that the site has written for `language`: first `zh-CN`, then `zh`. */
+export function chooseTexts(settings: Settings, language: string): void {
+  const [primary = ""] = language.split("-");
+  for (const name of BY_LANGUAGE) {
+    for (const tag of [primary, language]) {
+      // As the browser writes the rest of an attribute's name: `ZhCn`.
+      const suffix = tag.toLowerCase().replace(/(?:^|-)(.)/g, (_, letter) => letter.toUpperCase());
+      const text = settings[name + suffix];
+      if (text !== undefined) Object.assign(settings, { [name]: text });
+    }
+  }
+}
+
 export function readOptions(settings: Settings, texts: Texts): Options {
   const setting = (name: string): string | undefined => textOf(settings[name]);
   return {

@@ -69,3 +69,21 @@ test("where the policy of the page forbids it, English, which needs no request (
   expect((await shown(other))[0]).toBe("en");
   expect(other.errors).toEqual([]);
 });
+
+test("greeting, suggestions and title have texts for single languages (W28)", async () => {
+  const attributes = {
+    "data-greeting": "What can we do?",
+    "data-greeting-zh": "有什么可以帮您？",
+    "data-suggestions": "Do you ship?",
+    "data-suggestions-zh-cn": "发货吗？|能退吗？",
+  };
+  const greetings: Readonly<Record<string, string>> = {
+    en: "What can we do?",
+    "zh-CN": "有什么可以帮您？",
+  };
+  for (const [lang, greeting] of Object.entries(greetings)) {
+    const { page } = await it.visit({ ...attributes, "data-lang": lang });
+    expect(await page.locator("kefu-chat .log > .answer").innerText()).toBe(greeting);
+    expect(await page.locator("kefu-chat .pill").count()).toBe(lang === "en" ? 1 : 2);
+  }
+});

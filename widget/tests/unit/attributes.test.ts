@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { NAMES } from "../../docs.mjs";
-import { KNOWN, nearestOf } from "../../src/answer/attributes.ts";
+import { KNOWN, unknownOf } from "../../src/answer/attributes.ts";
+import { nearestOf } from "../../src/features/hints/index.ts";
 
 test("the known names are those of the docs", () => {
   expect([...KNOWN].sort()).toEqual([...NAMES].sort());
@@ -22,3 +23,11 @@ for (const [name, nearest] of [
     expect(nearestOf(name)).toBe(nearest);
   });
 }
+
+test("texts for a language are known, other settings for a language are not (W28)", () => {
+  const texts = { greetingZh: "您好", suggestionsZhTw: "一", tipDe: "Fragen?", tipWhen: "8s" };
+  expect(unknownOf({ ...texts, logoZh: "/logo.svg", titel: "A", cfAsync: "" })).toEqual([
+    "logoZh",
+    "titel",
+  ]);
+});

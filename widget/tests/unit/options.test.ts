@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import CHINESE from "../../src/languages/zh-CN.ts";
 import { languageOf } from "../../src/languages.ts";
-import { type Options, readOptions } from "../../src/open/options.ts";
+import { chooseTexts, type Options, readOptions } from "../../src/open/options.ts";
 import { USABLE as ALLOWED, lookOf } from "../../src/settings.ts";
 
 const complaints: string[] = [];
@@ -73,6 +73,27 @@ test("options: ChatWidgetConfig is read, and attributes win over it (W1)", () =>
   expect(options.title).toBe("Attribute");
   expect([options.retries, options.open, options.stallMs]).toEqual([1, true, 20_000]);
   expect(read({ open: "false" }, config).open).toBe(false);
+});
+
+test("options: a text for the visitor's language wins, the longer tag before the shorter one (W28)", () => {
+  const settings = () => ({
+    greeting: "Hello",
+    greetingZh: "您好",
+    greetingZhTw: "您好！",
+    suggestionsDe: "Versand?|Rückgabe?",
+    tipDe: "",
+    tip: "Questions?",
+  });
+  for (const [language, expected] of Object.entries({
+    en: { greeting: "Hello", tip: "Questions?" },
+    "zh-CN": { greeting: "您好" },
+    "zh-TW": { greeting: "您好！" },
+    de: { greeting: "Hello", suggestions: "Versand?|Rückgabe?", tip: "" },
+  })) {
+    const given: Record<string, unknown> = settings();
+    chooseTexts(given, language);
+    expect(given).toMatchObject(expected);
+  }
 });
 
 test("options: only own properties of the config count (T27)", () => {

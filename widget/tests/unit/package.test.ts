@@ -19,7 +19,8 @@ test("the package has the version of the service", () => {
 });
 
 test("its settings are the attributes of the tag, and three of the tag itself", () => {
-  const [, settings = ""] = /interface ChatSettings \{(.*?)\n\}/s.exec(read("index.d.ts")) ?? [];
+  const [, settings = ""] =
+    /interface ChatSettings extends TextsByLanguage \{(.*?)\n\}/s.exec(read("index.d.ts")) ?? [];
   const names = [...settings.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
   expect(names.sort()).toEqual([...KNOWN, "src", "integrity", "nonce"].sort());
 });
