@@ -338,3 +338,17 @@ test("Text size makes the conversation larger, twice, and then as it was (W10)",
   expect(normal < larger && larger < largest).toBe(true);
   expect(again).toBe(normal);
 });
+
+test("each answer of the model is marked as generated, also after a reload (W29)", async () => {
+  it.service.script(answer(["one"]), answer(["two"]));
+  const { page, send, idle, answers } = await it.visit();
+  for (const question of ["1", "2"]) {
+    await send(question);
+    await idle();
+  }
+  const marks = () =>
+    answers.evaluateAll((all) => all.map((node) => (node as HTMLElement).dataset.generated));
+  expect(await marks()).toEqual(["ai", "ai"]);
+  await page.reload();
+  await eventually(marks, ["ai", "ai"]);
+});

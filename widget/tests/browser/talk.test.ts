@@ -127,6 +127,10 @@ test("a line that comes twice is shown once, and successive ones have one name (
   await nextRequest(talk.page);
   expect(await lines(talk.page).count()).toBe(2);
   expect(await talk.page.locator("kefu-chat .by:not(.spoken)").count()).toBe(1);
+  // The answer of the model is marked as generated, and a person's lines are not (W29).
+  expect(await talk.page.locator("kefu-chat .turn > [data-generated=ai]:not(:empty)").count()).toBe(
+    1,
+  );
 });
 
 test("another person who takes the talk over is named (kept-chats M6)", async () => {

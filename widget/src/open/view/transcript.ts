@@ -70,7 +70,7 @@ export class Transcript {
       element("span", { className: "spoken" }, this.#texts.you),
       turn.question,
     );
-    const answer = answerElement();
+    const answer = answerElement(turn);
     const node = element("div", { className: "turn" }, question, answer);
     this.#last = { turn, node, answer, writer: undefined };
     this.node.append(node);
@@ -124,7 +124,7 @@ export class Transcript {
   told(text: string, isFirst: boolean): void {
     const last = this.#last;
     if (isFirst && last) {
-      const answer = answerElement();
+      const answer = answerElement(last.turn);
       last.answer.replaceWith(answer);
       Object.assign(last, { answer, writer: undefined });
       this.#pending = "";
@@ -242,6 +242,9 @@ export class Transcript {
   }
 }
 
-function answerElement(): HTMLElement {
-  return element("div", { className: "answer", part: "answer", dir: "auto" });
+/** An answer of the model is marked for programs as generated; a person's line is not. */
+function answerElement({ person }: Turn): HTMLElement {
+  const node = element("div", { className: "answer", part: "answer", dir: "auto" });
+  if (!person) node.dataset.generated = "ai";
+  return node;
 }
