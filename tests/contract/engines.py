@@ -21,6 +21,7 @@ from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import MAX_THREADS
 from kefu.stores.memory import MemoryStore
+from kefu.stores.postgresql.database import PostgresDatabase
 from kefu.stores.postgresql.store import PostgresStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
@@ -45,8 +46,8 @@ class HandClock:
         return self.now
 
 
-async def settled(file: SqliteFile) -> None:
-    """Wait until no clean-up of an SQLite file is running."""
+async def settled(file: SqliteFile | PostgresDatabase) -> None:
+    """Wait until no clean-up of a database is running."""
     while (upkeep := file._upkeep) and not upkeep.done():
         await asyncio.wrap_future(upkeep)
 
