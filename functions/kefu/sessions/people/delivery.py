@@ -50,7 +50,11 @@ class Frequency(NamedTuple):
 
 
 A_DAY = 200
+"""Deliveries of a day (UTC) to a webhook or a topic."""
+
 DAILY = Frequency(86400.0, A_DAY, 1)
+"""For a program, or a topic on AWS: each request at once, within a limit for the day."""
+
 HOURLY = Frequency(3600.0, 1, 20)
 """For a mailbox that a person reads: one mail at once, the next requests together an hour later."""
 

@@ -169,7 +169,10 @@ class HandOff:
     async def _postpone(
         self, outlet: Outlet, requests: Sequence[ContactRequest], now: float, until: float
     ) -> None:
-        """Deliver nothing until the next period. Tell a recipient so, once a day."""
+        """Deliver nothing until the next period.
+
+        A recipient with a limit for the day is told so, once.
+        """
         self._resumes_at = min(until, now + LONGEST_PAUSE)
         for request in requests:
             await self.store.end_contact(request, due_at=until, delivered_at=None)
