@@ -16,6 +16,7 @@ from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import (
     NO_STATE,
     READER_VERSION,
+    TRANSLATIONS,
     LearningReport,
     Learnt,
     PageOutcome,
@@ -273,6 +274,7 @@ def _read(path: Path, url: str, reader: PageReader) -> PageOutcome:
     if not any(block.text.strip() for block in page.blocks):
         return PageOutcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    notes = {"notes": "\n".join(read.notes)} if read.notes else {}
-    state: State = {"digest": digest, "reader": READER_VERSION, **notes}
+    notes = {"notes": "\n".join(read.notes), TRANSLATIONS: "\n".join(read.translations)}
+    kept = {name: value for name, value in notes.items() if value}
+    state: State = {"digest": digest, "reader": READER_VERSION, **kept}
     return PageOutcome(page.url, "learnt", remark, page=page, state=state)

@@ -11,7 +11,10 @@ from kefu.knowledge.pages import PageText
 State = Mapping[str, str | int]
 """Facts about a page for the next run, such as its ETag, and its links, one on each line."""
 
-READER_VERSION = 2
+TRANSLATIONS = "translations"
+"""The name of the note of a page's addresses in all languages, one on each line."""
+
+READER_VERSION = 3
 """The version of how pages are read. A page that another version read is read again."""
 
 NO_STATE: State = MappingProxyType({})

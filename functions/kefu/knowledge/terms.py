@@ -199,6 +199,18 @@ def guessed_language(text: str) -> str:
     return best if counts[best] else "en"
 
 
+def asked_language(question: str) -> str:
+    """The language of a question; "" if its words are not clearly of one language."""
+    found = page_language("", question)
+    if found not in _COMMON_SETS:
+        return found
+    words = _LATIN.findall(normal(question))
+    sets = _COMMON_SETS | {"en": _COMMON_SETS["en"] | stop_words.ENGLISH}
+    counts = {tag: sum(one in common for one in words) for tag, common in sets.items()}
+    first, second = sorted(counts, key=lambda tag: -counts[tag])[:2]
+    return first if counts[first] > counts[second] else ""
+
+
 _LANGUAGE_BY_SCRIPT = {
     "ja": "\u3040-\u30ff",
     "ko": "\uac00-\ud7af",

@@ -62,7 +62,9 @@ class PageReader:
         """
         reply, remark = self._ask("page", data, end=end, url=url, charset=charset)
         read = Html(*reply)
-        return read._replace(page=_page(read.page), links=tuple(read.links)), str(remark)
+        links, translations = tuple(read.links), tuple(read.translations)
+        page = _page(read.page)
+        return read._replace(page=page, links=links, translations=translations), str(remark)
 
     def feed(self, data: bytes, end: str, url: str, *, charset: str = "") -> list[PageText]:
         """The items of a feed, each as a page: see `read_feed`."""

@@ -126,6 +126,18 @@ def easy(site: Site) -> None:
     site.pages["/help/"] = html("Help", "delivery", "returns", "old")
 
 
+async def test_g34_pages_in_other_languages_are_read_and_noted(site: Site) -> None:
+    links = "".join(f"<link rel=alternate hreflang={tag} href=/help/{tag}>" for tag in ("en", "zh"))
+    site.pages |= {f"/help/{tag}": html(tag, head=links) for tag in ("en", "zh")}
+    site.pages["/help/"] = html("Help", "en")
+    first = await crawl(site)
+    both = f"{site.url}/help/en\n{site.url}/help/zh"
+    assert first.outcomes["/help/zh"].state["translations"] == both
+    second = await crawl(site, first.states)
+    assert "/help/zh" in second.of("unchanged")
+    assert second.outcomes["/help/zh"].state["translations"] == both
+
+
 async def test_an_unchanged_site_sends_no_page_again(site: Site) -> None:
     easy(site)
     first = await crawl(site)

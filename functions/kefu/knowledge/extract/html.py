@@ -44,13 +44,15 @@ class Html(NamedTuple):
     """What an owner may want to check: parts that were left out, and parts that a click shows."""
     refresh: str = ""
     """The address to which `meta http-equiv=refresh` leads."""
+    translations: tuple[str, ...] = ()
+    """The absolute addresses of the page in all languages, as its `hreflang` links name them."""
 
 
 def read_html(html: str | bytes, url: str) -> Html:
     tree = LexborHTMLParser(html)
     head, data = _Head(tree, url), list(objects(tree))
     canonical, indexed, links = head.canonical(), head.indexed(), head.links()
-    refresh = head.refresh()
+    refresh, translations = head.refresh(), head.translations()
     login = tree.css_first("input[type=password]") is not None
     has_script = head.has_script()
     notes = remove_unseen(tree)
@@ -63,7 +65,7 @@ def read_html(html: str | bytes, url: str) -> Html:
     size = sum(len(one.text.encode(errors="replace")) for one in blocks)
     waits = has_script and seen == len(blocks) and (not blocks or _waits(tree, blocks))
     login = login and size < SIGN_IN_BYTES
-    return Html(page, canonical, indexed, links, login, waits, tuple(notes), refresh)
+    return Html(page, canonical, indexed, links, login, waits, tuple(notes), refresh, translations)
 
 
 class _Head:
@@ -80,6 +82,11 @@ class _Head:
     def canonical(self) -> str:
         link = self._tree.css_first("link[rel~=canonical][href]")
         return (absolute(self.base, link.attributes["href"] or "") or "") if link else ""
+
+    def translations(self) -> tuple[str, ...]:
+        nodes = self._tree.css("link[rel~=alternate][hreflang][href]")
+        found = (absolute(self.base, node.attributes["href"] or "") for node in nodes)
+        return tuple(dict.fromkeys(one.partition("#")[0] for one in found if one))
 
     def refresh(self) -> str:
         tag = self._tree.css_first("head > meta[http-equiv=refresh i]")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from kefu import __version__
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import may_be_indexed
-from kefu.knowledge.learning import PageOutcome, State
+from kefu.knowledge.learning import TRANSLATIONS, PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import check_text, end_of, is_passing, noted
 from kefu.upstream.crawl.robots import Robots, Sitemap, read_robots, read_sitemaps
@@ -231,8 +231,9 @@ class Crawler:
 
     def _follow(self, url: str) -> None:
         """Enqueue the links of a page whose text of the last run is used."""
-        for link in str(self._known[url].get("links", "")).split("\n"):
-            self._enqueue(link)
+        for name in ("links", TRANSLATIONS):
+            for link in str(self._known[url].get(name, "")).split("\n"):
+                self._enqueue(link)
 
     def _noted(self, url: str) -> dict[str, str | int]:
         notes = self._known.get(url, {}).items()
@@ -247,7 +248,7 @@ class Crawler:
             raise Refused(str(error)) from None
         if not (read.indexed and may_be_indexed(found.robots)):
             raise Refused("asks not to be indexed (noindex)", "skipped")
-        for link in (*read.links, read.refresh):
+        for link in (*read.links, *read.translations, read.refresh):
             self._enqueue(link)
         if read.refresh and (target := self._scope.address(read.refresh)) != found.url:
             return PageOutcome(found.url, "skipped", f"leads to {target}")
@@ -257,7 +258,8 @@ class Crawler:
             return PageOutcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
             check_text(read)
-        page, state = read.page, noted(read, found)
+        translations = [self._scope.address(one) for one in read.translations]
+        page, state = read.page, noted(read, found, translations)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
         return PageOutcome(page.url, "unchanged" if same else "learnt", remark, page, state)
 

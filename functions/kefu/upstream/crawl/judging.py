@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from kefu.knowledge.extract.html import Html
-from kefu.knowledge.learning import READER_VERSION, State
+from kefu.knowledge.learning import READER_VERSION, TRANSLATIONS, State
 from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Refused
 
@@ -48,11 +49,12 @@ def is_passing(error: Refused) -> bool:
     return error.kind == "failed" and not 400 <= error.status < 500
 
 
-def noted(read: Html, found: Fetched) -> State:
+def noted(read: Html, found: Fetched, translations: Sequence[str]) -> State:
     """Data for the next run, which follows the links of unchanged pages without reading these."""
     root = urljoin(found.url, "/")
     links = "\n".join(link for link in read.links if link.startswith(root))
-    return state_of(read.page, found, links=links, notes="\n".join(read.notes))
+    more = {"notes": "\n".join(read.notes), TRANSLATIONS: "\n".join(translations)}
+    return state_of(read.page, found, links=links, **more)
 
 
 def state_of(page: PageText, found: Fetched, **more: str) -> State:

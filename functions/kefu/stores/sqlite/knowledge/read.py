@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,8 +26,9 @@ from kefu.knowledge.finding import (
 from kefu.knowledge.pages import Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
+from kefu.knowledge.translations import in_one_language
 from kefu.stores.sqlite.knowledge.packed import unpacked
-from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
+from kefu.stores.sqlite.knowledge.schema import CannotRead, check, has_table, meaning_of
 from kefu.stores.sqlite.knowledge.typed import TypedWords
 
 if TYPE_CHECKING:
@@ -90,9 +91,16 @@ class KnowledgeFile:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self.languages: Sequence[str] = meta["languages"].split()
         self._typed = TypedWords(self._db, self.languages)
+        self._translations = self._groups()
         pages = self._db.execute("SELECT count(DISTINCT source) FROM page").fetchone()[0]
         problems = self._db.execute("SELECT count(*) FROM problem").fetchone()[0]
         return Facts(pages, int(meta["passages"]), float(meta["made"]), problems)
+
+    def _groups(self) -> dict[str, str]:
+        """The group of each page with translations. A file of an earlier version has none."""
+        if not has_table(self._db, "translation"):
+            return {}
+        return dict(self._db.execute("SELECT source, same FROM translation"))
 
     def sources(self) -> list[str]:
         """The address of each page, in order."""
@@ -138,7 +146,10 @@ class KnowledgeFile:
             rows = joined(ids, self._meanings.nearest(with_before(question, before), MAX_HITS))
             if best and has_terms(best, wanted, KEPT_TERMS_SHARE):
                 rows.sort(key=lambda row: row[0] != ids[0])  # a stable sort: the others follow
-        return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
+        hits: Iterable[PassageHit] = self._hits(rows)
+        if self._translations:
+            hits = in_one_language(list(hits), self._translations, question)
+        return [one._replace(wanted=wanted, near=near) for one in chosen(hits, limit)]
 
     def page(self, address: str) -> list[PassageHit]:
         """All passages of a page, in order; none if the file has no such page.

@@ -27,6 +27,8 @@ TABLES = (
     # For the next run: the pages as they were read, with their frame. Compressed together, because
     # pages share lines.
     "CREATE TABLE whole (pages BLOB NOT NULL)",
+    # The first address of each group of pages that are the same in several languages.
+    "CREATE TABLE translation (source TEXT PRIMARY KEY, same TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )
 
@@ -60,6 +62,11 @@ def create(db: sqlite3.Connection) -> None:
     for statement in (*TABLES, *INDEX):
         db.execute(statement)
     db.execute("INSERT INTO meta VALUES ('terms', ?)", (str(terms.VERSION),))
+
+
+def has_table(db: sqlite3.Connection, name: str) -> bool:
+    sql = "SELECT 1 FROM sqlite_master WHERE name = ?"
+    return db.execute(sql, (name,)).fetchone() is not None
 
 
 def meaning_of(db: sqlite3.Connection) -> str:

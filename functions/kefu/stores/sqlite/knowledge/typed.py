@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kefu.knowledge.spelling import Spelling, half, is_comparable, nearest
 from kefu.knowledge.terms import normal, question_terms, replaced, typed_terms, unmarked
+from kefu.stores.sqlite.knowledge.schema import has_table
 
 MAX_ENDING = 2
 """Letters that a stem may lack, if a word that no page has shall count as known by its stem."""
@@ -22,8 +23,7 @@ class TypedWords:
         """A file of an earlier version has no such words: then questions stay as they are."""
         self._db = db
         self._languages = languages
-        sql = "SELECT 1 FROM sqlite_master WHERE name = 'spelling'"
-        self._is_empty = db.execute(sql).fetchone() is None
+        self._is_empty = not has_table(db, "spelling")
 
     def mended(self, question: str) -> str:
         """The question with the words that were meant."""

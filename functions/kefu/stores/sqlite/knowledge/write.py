@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kefu.knowledge.distinct import distinct
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
+from kefu.knowledge.translations import groups
 from kefu.stores.sqlite.knowledge.index import Index
 from kefu.stores.sqlite.knowledge.packed import packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
@@ -133,6 +134,7 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     for page in shared:
         index.add(page)
     index.close(run.made)
+    db.executemany("INSERT INTO translation VALUES (?, ?)", sorted(groups(pages).items()))
     added = (PageProblem(url, "skipped", reason) for url, reason in left_out.items())
     problems = [*run.problems, *added]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
