@@ -90,7 +90,9 @@ def served(widget: Path) -> set[str]:
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
-    names = "answer check comment contact hints mount open page page-tools resume talk tip tools"
+    names = (
+        "answer check comment contact hints mount open page page-tools resume talk times tip tools"
+    )
     later = names.split()
     parts = ("", ".*", *(f"-{name}.*" for name in later))
     scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}

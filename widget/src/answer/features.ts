@@ -16,6 +16,7 @@ import type {
   Tell,
   Told,
 } from "./feature.ts";
+import { isAfterPause } from "./pause.ts";
 
 declare global {
   /** The expected hash of each feature's file, by its name; set by the build. */
@@ -50,6 +51,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   hints: { started: ({ settings }) => unknownOf(settings).length > 0 },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
+  times: { changed: (_kit, node, turn) => isAfterPause(node, turn) },
   tip: { started: ({ settings }) => !!textOf(settings.tip) },
   // Those that change a question: each one changes what the next one has made.
   check: { asking: ({ settings }) => !!settings.botCheck },

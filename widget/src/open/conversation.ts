@@ -86,7 +86,7 @@ export class Conversation {
   send(text: string, id = this.#around.newId()): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
-    const turn: Turn = { id, question, answer: "", ending: "open" };
+    const turn: Turn = { id, at: Date.now(), question, answer: "", ending: "open" };
     this.#turns.push(turn);
     this.#former = undefined;
     this.#audience.asked(turn);

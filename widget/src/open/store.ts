@@ -148,6 +148,7 @@ function turnOf(value: unknown): Turn[] {
   const [id, question, answer] = texts as [string, string, string];
   const ending = own(value, "ending");
   const first = own(value, "first");
+  const at = own(value, "at");
   const rating = own(value, "rating");
   const person = own(value, "person");
   const events = own(value, "events");
@@ -162,6 +163,7 @@ function turnOf(value: unknown): Turn[] {
       answer,
       ending: isEnding(ending) ? ending : "disconnected",
       ...(typeof first === "string" && { first }),
+      ...(typeof at === "number" && { at }),
       ...((rating === "up" || rating === "down") && { rating }),
       ...(typeof person === "string" && { person }),
       ...(sources && { sources }),

@@ -54,6 +54,8 @@ export interface Turn {
   id: string;
   /** The first `id`, by which a service that stores the chat knows the message; only if `id` differs. */
   first?: string;
+  /** When the message was written, in milliseconds since 1970; undefined in chats of early releases. */
+  readonly at?: number;
   readonly question: string;
   answer: string;
   ending: "open" | Ending;

@@ -448,3 +448,23 @@ test("a corrupt record counts as none, and is replaced by the next message (W10)
   await eventually(() => answers.allInnerTexts(), ["one"]);
   expect(errors).toEqual([]);
 });
+
+test("after an hour a turn has its time above it, also on the next page (W24)", async () => {
+  it.service.script(answer(["one"]), answer(["two"]), answer(["three"]));
+  const { page, send, idle } = await it.visit();
+  await page.clock.install();
+  const times = () =>
+    page
+      .locator("kefu-chat .turn")
+      .evaluateAll((turns) => turns.map((turn) => !!turn.querySelector(":scope > time")));
+  for (const question of ["1", "2"]) {
+    await send(question);
+    await idle();
+  }
+  await page.clock.fastForward("01:01:00");
+  await send("3");
+  await eventually(times, [false, false, true]);
+  await idle();
+  await page.reload();
+  await eventually(times, [true, false, true]);
+});

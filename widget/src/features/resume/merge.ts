@@ -26,13 +26,15 @@ export function turnsOf(value: unknown): readonly Turn[] {
     const content = own(message, "content");
     const last = turns.at(-1);
     if (typeof content !== "string") continue;
+    const seconds = own(message, "created_at");
+    const time = typeof seconds === "number" ? { at: seconds * 1_000 } : {};
     const person = own(message, "operator");
     if (typeof person === "string") {
       const id = `person-${own(message, "id")}`;
-      turns.push({ id, question: "", answer: content, ending: "whole", person });
+      turns.push({ ...time, id, question: "", answer: content, ending: "whole", person });
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
-      turns.push({ id: idOf(content, last), question: content, answer: "", ending });
+      turns.push({ ...time, id: idOf(content, last), question: content, answer: "", ending });
     } else if (last) {
       last.answer = content;
       const events = eventsOf(message);

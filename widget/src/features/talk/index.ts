@@ -110,7 +110,8 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
       const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
       if (typeof id !== "number" || id <= newest) continue;
       if (typeof answer !== "string" || typeof person !== "string") continue;
-      const turn: Turn = { id: `person-${id}`, question: "", answer, ending: "whole", person };
+      const at = Date.now();
+      const turn: Turn = { id: `person-${id}`, at, question: "", answer, ending: "whole", person };
       // The visitor may have written meanwhile: the line was there before.
       const newer = list(questions).filter((one) => Number(own(one, "id")) > id);
       if (

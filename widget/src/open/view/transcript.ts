@@ -72,6 +72,7 @@ export class Transcript {
     );
     const answer = answerElement(turn);
     const node = element("div", { className: "turn" }, question, answer);
+    node.dataset.at = `${turn.at}`;
     this.#last = { turn, node, answer, writer: undefined };
     this.node.append(node);
     this.#isFollowing = true;
