@@ -29,6 +29,7 @@ PAIRS = [
     Pair("docs/widget-security.md", "docs/zh/widget-security.md"),
     Pair("docs/login.md", "docs/zh/login.md"),
     Pair("docs/tools.md", "docs/zh/tools.md"),
+    Pair("docs/knowledge.md", "docs/zh/knowledge.md"),
     Pair("docs/bot-check.md", "docs/zh/bot-check.md"),
     Pair("docs/testing.md", "docs/zh/testing.md"),
     Pair("docs/testing-tools.md", "docs/zh/testing-tools.md"),
