@@ -183,8 +183,15 @@ test("the menu by keyboard: arrows, Escape, and the focus comes back; enlarge ch
   const item = page.getByRole("menuitem", { name: "New chat" });
   const hasFocus = (node: Element): boolean => node.matches(":focus");
   await expect.poll(() => item.evaluate(hasFocus)).toBe(true);
-  await page.keyboard.press("ArrowDown");
-  expect(await item.evaluate(hasFocus)).toBe(true);
+  for (const [key, name] of [
+    ["ArrowDown", "Copy chat"],
+    ["ArrowUp", "New chat"],
+    ["ArrowUp", "Text size"],
+    ["ArrowDown", "New chat"],
+  ] as const) {
+    await page.keyboard.press(key);
+    expect(await page.getByRole("menuitem", { name }).evaluate(hasFocus)).toBe(true);
+  }
   await page.keyboard.press("Escape");
   expect(await item.isVisible()).toBe(false);
   expect(await more.evaluate(hasFocus)).toBe(true);
