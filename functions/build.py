@@ -59,14 +59,20 @@ NOT_NEEDED = (
     "aiohttp/worker.py",
     "annotated_types/test_cases.py",
     "anyio/_backends/_trio.py",
+    "anyio/_core/_tempfile.py",
     "anyio/functools.py",
     "anyio/itertools.py",
     "anyio/pytest_plugin.py",
+    "anyio/streams/file.py",
+    "anyio/streams/stapled.py",
+    "anyio/streams/text.py",
     "anyio/to_interpreter.py",
+    "anyio/to_process.py",
     "aws_lambda_powertools/event_handler",
     "aws_lambda_powertools/metrics/provider/datadog",
     "boto3/crt.py",
     "boto3/data",
+    "boto3/dynamodb",  # for resources: Kefu has clients
     "boto3/examples",
     "botocore/cacert.pem",  # botocore uses that of certifi
     "botocore/crt/auth.py",
@@ -88,6 +94,7 @@ NOT_NEEDED = (
     "httpcore/_sync/http2.py",
     "httpcore/_sync/socks_proxy.py",
     "httpx/_main.py",
+    "idna/cli.py",
     "kefu/__main__.py",
     "kefu/agent",
     "kefu/bootstrap/doctor",
@@ -97,6 +104,9 @@ NOT_NEEDED = (
     "kefu/bootstrap/learn.py",
     "kefu/bootstrap/tool_trial.py",
     "kefu/cli",
+    "kefu/context/wire/pipeline.py",  # for messages of other libraries
+    "kefu/context/wire/reading.py",
+    "kefu/context/wire/shorten.py",
     "kefu/knowledge/extract/[!_m]*",  # answers of people are Markdown
     "kefu/sessions/people/answer_files.py",
     "kefu/settings/example.py",
@@ -129,6 +139,10 @@ NOT_NEEDED = (
     "requests*",
     "s3transfer/crt.py",
     "s3transfer/processpool.py",
+    "starlette/middleware/cors.py",
+    "starlette/middleware/gzip.py",
+    "starlette/middleware/sessions.py",
+    "starlette/middleware/wsgi.py",
     "starlette/schemas.py",
     "starlette/templating.py",
     "starlette/testclient.py",
@@ -140,6 +154,7 @@ NOT_NEEDED = (
     "uvicorn/protocols/http/h11_impl.py",  # run.sh chooses httptools
     "uvicorn/protocols/http/zttp*",
     "uvicorn/protocols/websockets/w*",
+    "uvicorn/workers.py",
     "yarl/_quoting_py.py",
     "uvloop*",
 )
