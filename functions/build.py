@@ -64,7 +64,6 @@ NOT_NEEDED = (
     "anyio/itertools.py",
     "anyio/pytest_plugin.py",
     "anyio/streams/file.py",
-    "anyio/streams/stapled.py",
     "anyio/streams/text.py",
     "anyio/to_interpreter.py",
     "anyio/to_process.py",
@@ -104,9 +103,6 @@ NOT_NEEDED = (
     "kefu/bootstrap/learn.py",
     "kefu/bootstrap/tool_trial.py",
     "kefu/cli",
-    "kefu/context/wire/pipeline.py",  # for messages of other libraries
-    "kefu/context/wire/reading.py",
-    "kefu/context/wire/shorten.py",
     "kefu/knowledge/extract/[!_m]*",  # answers of people are Markdown
     "kefu/sessions/people/answer_files.py",
     "kefu/settings/example.py",

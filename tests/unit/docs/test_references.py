@@ -21,6 +21,12 @@ NOT_SETTINGS = {"KEFU_ARCH", "KEFU_CONFIG"}
 """Variables of the build, and the one that names the file of settings."""
 
 
+OF_LANGUAGE = re.compile(
+    r"^(data-(?:title|greeting|suggestions|consent|tip))-[a-z]{2}(?:-[a-z]{2})?$"
+)
+"""An attribute with a text for one language: `BY_LANGUAGE` of the widget's options."""
+
+
 def section(page: str, heading: str) -> str:
     text = text_of(ROOT / page).split(f"\n## {heading}\n")[1]
     return text.partition("\n## ")[0]
@@ -121,7 +127,10 @@ def test_every_path_of_the_api_that_a_page_names_exists(page: Path) -> None:
 def test_every_attribute_that_a_page_names_exists(page: Path) -> None:
     table = text_of(ROOT / "docs/widget.md").split("<!-- attributes -->")[1]
     known = set(re.findall(r"^\| `(data-[\w-]+)` \|", table, re.MULTILINE))
+    source = text_of(ROOT / "widget/src/open/view/transcript.ts")
+    known |= {f"data-{name}" for name in re.findall(r"node\.dataset\.(\w+) = ", source)}
     named = set(re.findall(r"\bdata-[a-z][a-z-]+[a-z]\b", text_of(page)))
+    named = {name if name in known else OF_LANGUAGE.sub(r"\1", name) for name in named}
     assert {name for name in named if not name.startswith("data-access")} - known == set()
 
 
