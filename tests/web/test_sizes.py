@@ -4,49 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-import sysconfig
-import venv
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fakes.asking import conversation
-from tests.fakes.fixtures import Staged
 from tests.fakes.growth import assert_linear_work
 from tests.fakes.raw_client import RawClient, exchange, request
 from tests.fakes.stage import FAST, ORIGIN, Stage, stage
 
 MEBI = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def python_of_a_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with the packages of this environment, but without rich.
-
-    httpx imports rich for its own command line if it is installed. `kefu[server]` and the package
-    for Lambda do not contain it.
-    """
-    folder = tmp_path_factory.mktemp("server")
-    venv.create(folder, symlinks=True)
-    here = Path(sysconfig.get_path("purelib"))
-    there = folder / here.relative_to(sys.prefix)
-    for path in here.iterdir():
-        if path.name != "rich":
-            (there / path.name).symlink_to(path)
-    return folder / "bin/python"
-
-
-@pytest.mark.slow
-async def test_service_stays_small_under_load(staged: Staged, python_of_a_server: Path) -> None:
-    """At most 72 MiB, as in the benchmarks after a minute's load."""
-    running = staged(2, python=python_of_a_server)
-    for _ in range(5):
-        answers = await asyncio.gather(*(running.ask(f"Hello {n}") for n in range(40)))
-        assert all(answer.complete for answer in answers)
-    assert running.service.memory <= 72 * MEBI
 
 
 async def test_t4_declared_ten_mebibytes_are_refused_unread(shared: Stage) -> None:
