@@ -144,8 +144,9 @@ class KeptConversation:
         decides. Raises ApprovalGone, InvalidRequest.
         """
         from kefu.sessions.turn.tools import asked_call
-        from kefu.tools.card import YES, declined
+        from kefu.tools.card import YES, declined, outcome_sentence
         from kefu.tools.use import asking_turn, stored_uses
+        from kefu.tools.workbench import NOT_KNOWN
 
         deps, session = self._deps, self._session
         if self.is_new or deps.toolbox is None:
@@ -165,28 +166,25 @@ class KeptConversation:
                 await self._release(begun)
                 raise
         self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
+        own = use._replace(id="s0c0", step=0, at=0)
         if not begun.message.content.startswith(YES):
-            reply, denied = declined(use.card), use._replace(id="s0c0", at=0, state="denied")
-            steps = self._recorder.steps([denied])
-            await self._recorder.end_with(reply, steps)
-            return KnownAnswer(reply, deps.clock.now(), steps, begun.message.id)
+            return await self._without_model(declined(use.card), own._replace(state="denied"))
         if is_of_page and not click.result:
-            return await self._for_page(use, begun.message)
+            # Nobody knows how the page ends the call, until its result comes.
+            unsure = own._replace(state="unsure", result=NOT_KNOWN)
+            told = await self._without_model(outcome_sentence(use.card, "unsure"), unsure)
+            return told._replace(page_call=own._replace(state="running"))
         tried = [] if click.result else stored_uses(begun.message.steps)
-        self._approved = tried[0] if tried else use._replace(id="s0c0", step=0, at=0)
+        self._approved = tried[0] if tried else own
         self._config = deps.configs.of_session(session.config_id)
         return None
 
-    async def _for_page(self, use: Use, message: StoredMessage) -> KnownAnswer:
-        """Give an approved call to the page. Nobody knows how it ends, until its result comes."""
-        from kefu.sessions.turn.tools import for_page
-        from kefu.tools.card import outcome_sentence
-
-        use = for_page(use)
-        reply, steps = outcome_sentence(use.card, use.state), self._recorder.steps([use])
-        await self._recorder.end_with(reply, steps)
-        call = use._replace(state="running", result="")
-        return KnownAnswer(reply, self._deps.clock.now(), steps, message.id, call)
+    async def _without_model(self, reply: str, use: Use) -> KnownAnswer:
+        """Save the reply to a click, with the call as it is now."""
+        recorder = self._recorder
+        steps = recorder.steps([use])
+        await recorder.end_with(reply, steps)
+        return KnownAnswer(reply, self._deps.clock.now(), steps, recorder.message.id)
 
     async def _preprocessed(self) -> Preprocessed:
         """The text to save (P5), and the reply of a hook. Raises InvalidRequest for no text."""
@@ -318,9 +316,8 @@ class KeptConversation:
         if click and click.result and self._approved:
             from kefu.tools.page import with_result
 
-            name = self._approved.name
-            if name in toolbox.of_pages:
-                tools[name] = with_result(tools.get(name, toolbox.of_pages[name]), click.result)
+            name = self._approved.name  # of a page: `_clicked` refuses other results
+            tools[name] = with_result(tools.get(name, toolbox.of_pages[name]), click.result)
         return tools
 
     def _asker(self) -> Visitor:

@@ -40,11 +40,6 @@ class Click(NamedTuple):
         return f"{YES if self.approved else NO}{card}"
 
 
-def for_page(use: Use) -> Use:
-    """An approved call as it is stored while the page carries it out, which may never end."""
-    return use._replace(id="s0c0", step=0, at=0, state="unsure", result=NOT_KNOWN)
-
-
 async def asked_call(store: SessionStore, session: Session, click: Click, now: float) -> Use:
     """The call that waits for the click. Raises ApprovalGone if it does not wait any more.
 
