@@ -11,6 +11,10 @@ from kefu.sessions.people.receipt import NOT_REACHED, Facts, signed_receipt
 from kefu.web.admin.panel import Panel
 
 
+def wants_receipt(request: Request) -> bool:
+    return request.query_params.get("receipt") == "true"
+
+
 async def deleted(
     panel: Panel, request: Request, facts: Facts, left: Callable[[], Awaitable[int]]
 ) -> Response:
@@ -18,7 +22,7 @@ async def deleted(
 
     `facts`: what was deleted. `left` searches for it again, and returns how much it found.
     """
-    if request.query_params.get("receipt") != "true":
+    if not wants_receipt(request):
         return Response(status_code=204)
     whole = {
         "erased_at": f"{datetime.fromtimestamp(panel.clock.now(), UTC):%Y-%m-%dT%H:%M:%S+00:00}",

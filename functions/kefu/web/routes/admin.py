@@ -16,7 +16,7 @@ from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
 from kefu.sessions.store.overview import SessionFilter, ToolFilter
-from kefu.web.admin.deletions import deleted
+from kefu.web.admin.deletions import deleted, wants_receipt
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
@@ -161,7 +161,8 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
         name = SessionId(request.path_params["session_id"])
         panel.runtime.running.cancel_session(name)
         store = panel.stored_chats()
-        requests, answers = await store.contacts_of(name), list[WrittenAnswer]()
+        requests = await store.contacts_of(name) if wants_receipt(request) else ()
+        answers = list[WrittenAnswer]()
         if request.query_params.get("answers") == "withdraw":
             answers = made_from([name], await store.answers())
             for one in answers:
