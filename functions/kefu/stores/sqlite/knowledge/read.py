@@ -123,8 +123,8 @@ class KnowledgeFile:
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
         # As it was typed, too: files of an earlier version have traditional characters.
-        typed = f"{asked(question, before)}\n{with_before(question, before)}"
-        own = dict.fromkeys(question_terms(typed, self.languages))
+        typed = dict.fromkeys((asked(question, before), with_before(question, before)))
+        own = dict.fromkeys(question_terms("\n".join(typed), self.languages))
         question = self._typed.mended(question)
         text = asked(question, before)
         wanted = question_terms(text, self.languages)[:MAX_TERMS]
