@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from kefu.evaluation.report import passed_runs, title
-from kefu.evaluation.results import AnsweredQuestion, CaseRun, Result
+from kefu.evaluation.report import title
+from kefu.evaluation.results import AnsweredQuestion, CaseRun, PassedRuns, Result
 from kefu.evaluation.source import WrongFile
 from kefu.evaluation.steps import step_lines
-
-
-class PassedRuns(NamedTuple):
-    """The runs of a case that passed, of how many."""
-
-    passed: int
-    of: int
-
-    @property
-    def rate(self) -> float:
-        return self.passed / self.of
-
-    def __str__(self) -> str:
-        return f"{self.passed} of {self.of}"
-
 
 LastRun = Mapping[tuple[str, str], PassedRuns]
 """By case and preset."""
@@ -33,7 +17,7 @@ LastRun = Mapping[tuple[str, str], PassedRuns]
 def was(result: Result, last: LastRun) -> PassedRuns | None:
     """The runs of the case in the last run, if another share of them passed."""
     before = last.get((result.case.name, result.preset))
-    return before if before and result.runs and before.rate != result.rate else None
+    return before if before and result.runs and before.rate != result.passed.rate else None
 
 
 def comparison_lines(results: Sequence[Result], last: LastRun) -> Iterator[str]:
@@ -41,10 +25,10 @@ def comparison_lines(results: Sequence[Result], last: LastRun) -> Iterator[str]:
     if not last:
         return
     changed = [(one, before) for one in results if (before := was(one, last))]
-    worse = [(one, before) for one, before in changed if before.rate > one.rate]
+    worse = [(one, before) for one, before in changed if before.rate > one.passed.rate]
     yield f"Since the last run: {len(worse)} worse, {len(changed) - len(worse)} better."
     for one, before in worse:
-        yield f"Worse: {title(one)}, {before} before, {passed_runs(one)} now."
+        yield f"Worse: {title(one)}, {before} before, {one.passed} now."
 
 
 def last_run(text: str) -> LastRun:
@@ -72,7 +56,7 @@ def _result(one: Result) -> dict[str, object]:
         "case": one.case.name,
         "preset": one.preset,
         "status": one.status,
-        "passed": one.passed,
+        "passed": one.passed.passed,
         "pass_rate": one.case.pass_rate,
         "skipped": one.skipped,
         "runs": [_run(run) for run in one.runs],

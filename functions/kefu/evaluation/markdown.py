@@ -13,7 +13,6 @@ from kefu.evaluation.report import (
     answer_now,
     groups,
     passed_cases,
-    passed_runs,
     reasons,
     summary,
     title,
@@ -22,7 +21,7 @@ from kefu.evaluation.results import Result
 from kefu.evaluation.visitor import lines_of
 
 _MAX_CHARS = 60_000
-"""Of a comment on GitHub, which has at most 65,536."""
+"""Characters of the report. A comment on GitHub has at most 65,536."""
 _ORDER = ("failed", "error", "passed", "skipped")
 """The order of the rows, by the worst result of a case."""
 
@@ -111,7 +110,7 @@ def _runs(result: Result, last: LastRun) -> str:
         return ""
     before = was(result, last)
     change = f", was {before}" if before else ""
-    return f"{passed_runs(result)}{change}, {result.seconds:.1f} s"
+    return f"{result.passed}{change}, {result.seconds:.1f} s"
 
 
 def _row(cells: Sequence[str]) -> str:

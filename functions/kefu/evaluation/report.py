@@ -24,7 +24,7 @@ def line(result: Result, *, steps: bool = False) -> str:
 
     `steps`: also the calls of tools of a case that passed.
     """
-    runs = f", {passed_runs(result)}" if len(result.runs) > 1 else ""
+    runs = f", {result.passed}" if len(result.runs) > 1 else ""
     head = f"{MARKS[result.status]:<5}  {result.seconds:6.1f} s  {title(result)}{runs}"
     below = [
         *reasons(result),
@@ -37,11 +37,6 @@ def line(result: Result, *, steps: bool = False) -> str:
 def title(result: Result) -> str:
     """The case, with the preset."""
     return f"{result.case.name} [{result.preset}]" if result.preset else result.case.name
-
-
-def passed_runs(result: Result) -> str:
-    """Such as `4 of 5`; the runs that passed."""
-    return f"{result.passed} of {len(result.runs)}"
 
 
 def _texts(result: Result) -> Iterator[str]:
@@ -156,7 +151,7 @@ def _testcase(result: Result) -> str:
     tag = _TAGS[result.status]
     lines = [*reasons(result), *_texts(result)]
     if len(result.runs) > 1:
-        lines.insert(0, f"{passed_runs(result)} runs passed")
+        lines.insert(0, f"{result.passed} runs passed")
     text = escape(_legal("\n".join(lines)))
     return f"{head}><{tag} message={_attribute(lines[0])}>{text}</{tag}></testcase>"
 

@@ -51,6 +51,21 @@ class CaseRun(NamedTuple):
         return sum(one.answer.seconds for one in self.asked if one.answer)
 
 
+class PassedRuns(NamedTuple):
+    """The number of a case's runs that passed, and of all of its runs."""
+
+    passed: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        """The share that passed; there must be runs."""
+        return self.passed / self.of
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.of}"
+
+
 class Result(NamedTuple):
     """The runs of one case with one preset."""
 
@@ -61,14 +76,8 @@ class Result(NamedTuple):
     """Why the case was not run; "" if it was."""
 
     @property
-    def passed(self) -> int:
-        """How many runs passed."""
-        return sum(one.status == "passed" for one in self.runs)
-
-    @property
-    def rate(self) -> float:
-        """The share of the runs that passed; there must be runs."""
-        return self.passed / len(self.runs)
+    def passed(self) -> PassedRuns:
+        return PassedRuns(sum(one.status == "passed" for one in self.runs), len(self.runs))
 
     @property
     def status(self) -> str:
@@ -77,7 +86,7 @@ class Result(NamedTuple):
         """
         if self.skipped:
             return "skipped"
-        if self.rate >= self.case.pass_rate:
+        if self.passed.rate >= self.case.pass_rate:
             return "passed"
         return "error" if any(one.status == "error" for one in self.runs) else "failed"
 

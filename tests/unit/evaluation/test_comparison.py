@@ -8,10 +8,10 @@ import pytest
 
 from kefu.evaluation.cases import Case, CaseQuestion, Expected, SimulatedVisitor
 from kefu.evaluation.checks import ServiceAnswer
-from kefu.evaluation.comparison import PassedRuns, as_json, comparison_lines, last_run
+from kefu.evaluation.comparison import as_json, comparison_lines, last_run
 from kefu.evaluation.markdown import markdown
 from kefu.evaluation.report import junit, line, part_lines, summary
-from kefu.evaluation.results import AnsweredQuestion, CaseRun, Result
+from kefu.evaluation.results import AnsweredQuestion, CaseRun, PassedRuns, Result
 from kefu.evaluation.source import WrongFile
 
 QUESTION = CaseQuestion("When?", Expected())
