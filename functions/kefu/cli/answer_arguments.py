@@ -40,6 +40,11 @@ def add_test(commands: Commands) -> None:
         help="also ask the questions of stored chats whose cited pages `kefu learn` found changed, "
         "and show both answers",
     )
+    _add_asking(test)
+    _add_reports(test)
+
+
+def _add_asking(test: argparse.ArgumentParser) -> None:
     test.add_argument("--server", metavar="URL", help="ask a running service, as the widget does")
     add_visitor(test)
     test.add_argument(
@@ -71,6 +76,9 @@ def add_test(commands: Commands) -> None:
         help="really send calls of tools without a result in the file, and clicks on cards to the "
         "service of --server; without it, a run changes nothing in a shop",
     )
+
+
+def _add_reports(test: argparse.ArgumentParser) -> None:
     test.add_argument(
         "--steps", action="store_true", help="show the calls of tools of cases that pass, too"
     )
