@@ -1,4 +1,4 @@
-"""Builds the contact form from the settings, with the way of its requests to the owner."""
+"""Builds the contact form from the settings, and what delivers its requests to the owner."""
 
 from __future__ import annotations
 

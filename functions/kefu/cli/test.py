@@ -161,7 +161,7 @@ class _Run:
 
     @asynccontextmanager
     async def _roles(self) -> AsyncIterator[Roles]:
-        """Those that the cases need. Raises WrongUse if there is no model for them."""
+        """The roles that the cases need. Raises WrongUse if there is no model to play them."""
         expectations = [one for case in self._cases for one in case.expectations]
         has_judge = any(map(needs_judge, expectations))
         has_visitor = any(case.visitor for case in self._cases)

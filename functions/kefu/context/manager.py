@@ -27,7 +27,7 @@ class _Positions(NamedTuple):
     """Positions after `Conversation.first_turn`, in order."""
 
     turns: array[int]
-    """Of the user messages."""
+    """The positions of the user messages."""
     systems: list[int]
     pinned: list[int]
 

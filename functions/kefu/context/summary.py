@@ -44,7 +44,7 @@ def _message(text: str) -> Message:
 
 
 def without_end_tag(text: str, tag: str) -> str:
-    """The text with each end tag whose name begins so made invalid, so that none ends it early."""
+    """The text without valid end tags whose names begin with `tag`: none can end it early."""
     if "<" not in text:
         return text
     import re  # imported here because it is rarely needed and slows the import of the library

@@ -28,7 +28,7 @@ class Expected(NamedTuple):
     grounded: float | None = None
     """The share of sentences whose facts are in the cited passages; 0: it cites none."""
     json_schema: object = None
-    """Of an answer that is JSON."""
+    """The JSON Schema of an answer that is JSON."""
     python: SiteCheck | None = None
     judge: str = ""
     """A rubric for a model."""
@@ -39,7 +39,7 @@ class Expected(NamedTuple):
     card: Sequence[str] | bool | None = None
     """Parts of the texts of cards; True: any card, False: none."""
     any: Sequence[Expected] = ()
-    """Of these, one holds wholly."""
+    """Alternatives, of which one must hold with all of its expectations."""
 
 
 class CaseQuestion(NamedTuple):
@@ -54,7 +54,7 @@ class CaseQuestion(NamedTuple):
 
     @property
     def says_yes(self) -> bool:
-        """Whether a card may be approved."""
+        """Whether the file answers a card of this question with yes."""
         given = self.approve
         return any(given.values()) if isinstance(given, Mapping) else bool(given)
 
@@ -79,7 +79,7 @@ class SimulatedVisitor(NamedTuple):
     messages: int
     """The most messages of the talk that are the visitor's."""
     expected: Expected
-    """Of the whole talk."""
+    """The expectations of the whole talk."""
 
 
 class Case(NamedTuple):
@@ -96,11 +96,11 @@ class Case(NamedTuple):
     stored: StoredAnswer | None = None
     """The answer to a question of a real visitor, for comparison."""
     visitor: SimulatedVisitor | None = None
-    """Goes on after the only question, whose expectations are those of each answer."""
+    """Writes the messages after the only question, whose expectations hold for each answer."""
 
     @property
     def expectations(self) -> Sequence[Expected]:
-        """Those of the answers, and of the whole talk."""
+        """The expectations of each answer, and of the whole talk."""
         whole = [self.visitor.expected] if self.visitor else []
         return [*(one.expected for one in self.questions), *whole]
 

@@ -153,7 +153,7 @@ def _expected(content: object, place: str) -> Mapping[str, Any]:
 
 
 def _forms(value: object, place: str) -> Sequence[Expected]:
-    """The forms of `any`."""
+    """Read `any`: a list of alternatives, each a mapping of expectations."""
     if not isinstance(value, list) or not value:
         raise WrongFile(f"{place}: must be a list such as `[{{contains: yes}}, {{refuses: true}}]`")
     return [Expected(**_expected(one, f"{place}[{n}]")) for n, one in enumerate(value, 1)]

@@ -13,9 +13,10 @@ from kefu.knowledge.terms import asked_language, language_of
 
 
 def groups(pages: Iterable[Learnt]) -> dict[str, str]:
-    """The group of each page that has translations: the first address of all of them.
+    """The name of the group of each page that has translations, by the page's address.
 
-    Pages are together only if each names the other, as the standard for `hreflang` demands.
+    The name is the first address of the group in alphabetical order. Pages are together only if
+    each names the other, as the standard for `hreflang` demands.
     """
     named = {
         page.url: {page.url, *filter(None, str(state.get(TRANSLATIONS, "")).split("\n"))}

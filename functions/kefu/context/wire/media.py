@@ -153,7 +153,7 @@ def _image_size(part: Any) -> tuple[int, int] | None:
 
 
 def _data_of(part: Any) -> str | bytes:
-    """The bytes of a file, their base64, or its address; "" if it is only named."""
+    """The content of a file as bytes or base64, or its address; "" for a file with only an id."""
     places = (part, field(part, "source"), field(part, "image_url"), field(part, "file"))
     for place in places:
         if isinstance(place, str | bytes):

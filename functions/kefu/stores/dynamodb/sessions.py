@@ -221,7 +221,7 @@ class DynamoSessions(DynamoCalls):
             day, minutes = day - DAY_SECONDS, "~"
 
     def _sessions(self, listed: Sequence[Item], now: float) -> list[Item]:
-        """Read the sessions of items of the list or of a queue.
+        """Read the sessions that items of the list, or of a queue, refer to.
 
         A session that was used again may briefly have two items in the list. The outdated one is
         skipped.

@@ -27,7 +27,7 @@ TABLES = (
     # For the next run: the pages as they were read, with their frame. Compressed together, because
     # pages share lines.
     "CREATE TABLE whole (pages BLOB NOT NULL)",
-    # The first address of each group of pages that are the same in several languages.
+    # For each page in several languages, the first address of its group.
     "CREATE TABLE translation (source TEXT PRIMARY KEY, same TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )
