@@ -80,6 +80,7 @@ const SCENES = [
   ["wide", "ar", "light", PHONE],
   ["scrolled", "en", "light", DESKTOP],
   ["scrolled", "ar", "dark", PHONE],
+  ["scrolled", "zh-CN", "light", PHONE],
   ["waiting", "en", "dark", DESKTOP],
   ["waiting", "ar", "light", PHONE],
   ["large", "en", "dark", DESKTOP],

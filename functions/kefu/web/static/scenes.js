@@ -245,7 +245,8 @@ export const SCENES = {
     act: async ({ question }) => {
       await ask(question);
       await seen(".actions");
-      document.querySelector("kefu-chat").shadowRoot.querySelector(".log").scrollTop = 300;
+      const log = await seen(".log");
+      log.scrollTop = (log.scrollHeight - log.clientHeight) / 2;
       await seen(".jump");
     },
   }),
