@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from tests.fakes.asking import client
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
+from tests.web.test_admin import kefu
+from tests.web.test_contact import send
 from tests.web.test_knowledge import learn, passages
+from tests.web.test_take_over import Operator
 
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 QUESTION = "Do you deliver to Svalbard?"
@@ -160,6 +164,47 @@ async def test_g31_an_answer_names_its_chat_which_may_take_it_along(
         assert deleted.status_code == 204
     [left] = as_operator(running, "GET").json()["answers"]
     assert left["session_id"] == kept
+
+
+async def test_h28_a_talk_becomes_an_answer_and_a_case_that_passes(
+    staged: Staged, tmp_path: Path
+) -> None:
+    running = answering(staged, tmp_path, environment={
+        "ADMIN_TOKEN": TOKEN, "KEFU_CONTACT_FORM": "email,message"
+    })  # fmt: skip
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("I want a person.")
+    assert as_operator(running, "GET", f"/draft?session_id={visitor.session_id}").status_code == 404
+    request = {"email": "kari@example.no", "message": f"{QUESTION} Order 20261."}
+    assert (await send(visitor, new_id(), **request)).status_code == 204
+    operator.turn(visitor, "person")
+    operator.say(visitor, "Hello Kari!")
+    operator.say(visitor, "Yes, to Longyearbyen.")
+    operator.turn(visitor, "bot")
+    draft = as_operator(running, "GET", f"/draft?session_id={visitor.session_id}").json()
+    marks = [(draft[one["field"]][one["start"] : one["end"]]) for one in draft.pop("marks")]
+    assert marks == ["20261", "Kari"]
+    assert draft == {
+        "question": f"{QUESTION} Order 20261.",
+        "text": "Hello Kari!\n\nYes, to Longyearbyen.",
+        "author": operator.name,
+        "session_id": visitor.session_id,
+    }
+    assert as_operator(running, "GET").json()["count"] == 0
+    assert as_operator(running, "POST", "", draft).status_code == 400
+    saved = write(running, **{**draft, "question": QUESTION, "text": "Yes, to Longyearbyen."})
+    assert (saved["author"], saved["session_id"]) == (operator.name, visitor.session_id)
+
+    cases = tmp_path / "questions.jsonl"
+    cases.write_text(json.dumps(saved["case"]), encoding="utf-8")
+    running.script(b.answer('{"pass": true, "reason": "It agrees."}'), asking="Agrees with this")
+    environment = running.service.environment
+    tested = kefu(environment, "test", str(cases), "--server", running.url)
+    assert (tested.returncode, "1 passed, 0 failed" in tested.stdout) == (0, True)
+    as_operator(running, "DELETE", f"/{saved['id']}")
+    running.script(b.answer("[0] The pages do not say."))
+    tested = kefu(environment, "test", str(cases), "--server", running.url)
+    assert (tested.returncode, "cites: it cites no page" in tested.stdout) == (1, True)
 
 
 def test_g31_the_list_has_pages_and_wrong_answers_are_refused(

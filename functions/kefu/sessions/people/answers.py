@@ -1,17 +1,50 @@
-"""Shows an answer that a person wrote to the search, as a page and as a source."""
+"""Makes the draft of an answer from a talk, and shows answers to the search as pages."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.pages import PageText
 from kefu.knowledge.terms import guessed_language
-from kefu.sessions.store.answers import WrittenAnswer
+from kefu.sessions.store.answers import MAX_AUTHOR, MAX_QUESTION, MAX_TEXT, WrittenAnswer
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import StoredMessage
 
 _CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def draft_of(
+    messages: Sequence[StoredMessage], requests: Sequence[ContactRequest]
+) -> WrittenAnswer | None:
+    """An answer with the lines of the chat's last talk with a person; None without any line.
+
+    Its question is what the visitor wrote last before the first line: a message, or the text of the
+    contact form. `messages` are in order; the talk has no answer of the model. The draft has no id.
+    """
+    lines = list[StoredMessage]()
+    for one in reversed(messages):
+        if one.operator:
+            lines.insert(0, one)
+        elif lines and one.role == "assistant":
+            break
+    if not lines:
+        return None
+    first = lines[0]
+    asked = [(one.created_at, one.content) for one in messages if one.role == "user"]
+    asked += [(one.created_at, one.message) for one in requests if one.message]
+    before = [one for one in asked if one[0] <= first.created_at]
+    question = max(before, default=(0.0, ""))[1]
+    return WrittenAnswer(
+        id="",
+        question=" ".join(question.split())[:MAX_QUESTION],
+        text="\n\n".join(one.content for one in lines)[:MAX_TEXT],
+        author=lines[-1].operator[:MAX_AUTHOR],
+        session_id=first.session_id,
+    )
 
 
 def as_page(answer: WrittenAnswer) -> PageText:

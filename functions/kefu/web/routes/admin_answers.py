@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import InvalidRequest, NotFound
 from kefu.knowledge.personal import Mark, personal_marks
-from kefu.sessions.people.answers import cited_as
+from kefu.sessions.people.answers import cited_as, draft_of
 from kefu.sessions.store.answers import MAX_ANSWERS, WrittenAnswer
 from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
@@ -21,6 +21,9 @@ from kefu.web.schemas import AnswerBody
 MAX_ROWS = 100
 """Answers of one page of the list."""
 
+DRAFT_MESSAGES = 200
+"""The newest messages of a chat, in which the talk with a person is searched."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -28,6 +31,7 @@ def answers_routes(panel: Panel) -> APIRouter:
     router = panel_router(panel, "/answers")
     limits = BodyLimits(65536, 2, panel.runtime.options.body.seconds)
     body = Depends(JsonBody(AnswerBody, limits).read)
+    _add_draft(router, panel)
 
     @router.get("")
     async def answers(request: Request) -> Json:
@@ -73,6 +77,25 @@ def answers_routes(panel: Panel) -> APIRouter:
         panel.audit(request, "withdraw answer")
 
     return router
+
+
+def _add_draft(router: APIRouter, panel: Panel) -> None:
+    @router.get("/draft")
+    async def draft(request: Request) -> Json:
+        """An answer made from the last talk of a person in a chat, with its marks. Saves nothing.
+
+        Raises NotFound if nobody has written in the chat.
+        """
+        name, store = SessionId(request.query_params.get("session_id", "")), panel.stored_chats()
+        if site := panel.site_of(request):
+            await panel.check_chat(name, site)
+        messages = await store.messages(name, limit=DRAFT_MESSAGES, now=panel.clock.now())
+        made = draft_of(messages, await store.contacts_of(name))
+        if made is None:
+            raise NotFound("No person has written in this chat.")
+        panel.audit(request, "read", name)
+        fields = {one: getattr(made, one) for one in ("question", "text", "author", "session_id")}
+        return {**fields, "marks": _as_json(await _marks(panel, made))}
 
 
 async def _stored(panel: Panel, request: Request) -> Sequence[WrittenAnswer]:
@@ -124,7 +147,7 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
     await panel.answers().save_answer(answer)
     panel.answers_changed()
     panel.audit(request, "edit answer" if before else "write answer", answer.session_id)
-    return _shown(answer)
+    return {**_shown(answer), "case": _case(answer)}
 
 
 async def _site(panel: Panel, request: Request, written: AnswerBody) -> str:
@@ -147,11 +170,13 @@ async def _site(panel: Panel, request: Request, written: AnswerBody) -> str:
     return written.site
 
 
-async def _marks(panel: Panel, written: AnswerBody) -> dict[str, list[Mark]]:
+async def _marks(panel: Panel, written: AnswerBody | WrittenAnswer) -> dict[str, list[Mark]]:
     """The marks of each field that has any."""
     known = list[str]()
-    if written.session_id:
-        for one in await panel.stored_chats().contacts_of(written.session_id):
+    if name := written.session_id:
+        chat = await panel.stored_chats().session(SessionId(name))
+        known += [chat.user] if chat else []
+        for one in await panel.stored_chats().contacts_of(name):
             known += [one.name, one.email]
     fields = {"question": written.question, "text": written.text}
     found = {name: personal_marks(text, known) for name, text in fields.items()}
@@ -164,6 +189,12 @@ def _as_json(found: dict[str, list[Mark]]) -> list[Json]:
 
 def _shown(answer: WrittenAnswer) -> Json:
     return {**answer._asdict(), "cited_as": cited_as(answer)}
+
+
+def _case(answer: WrittenAnswer) -> Json:
+    """The case of an answer for `kefu test`: a line of a file of questions."""
+    right = f"Agrees with this right answer: {answer.text}"
+    return {"ask": answer.question, "expect": {"cites": True, "judge": right}}
 
 
 def _place(answer: WrittenAnswer) -> str:
