@@ -7,6 +7,8 @@ export default {
   open: "فتح المحادثة",
   close: "إغلاق المحادثة",
   newChat: "محادثة جديدة",
+  copyChat: "نسخ المحادثة",
+  textSize: "حجم النص",
   messages: "المحادثة",
   placeholder: "اكتب سؤالك…",
   suggestions: "أسئلة مقترحة",

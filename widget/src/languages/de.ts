@@ -7,6 +7,8 @@ export default {
   open: "Chat öffnen",
   close: "Chat schließen",
   newChat: "Neuer Chat",
+  copyChat: "Chat kopieren",
+  textSize: "Textgröße",
   messages: "Unterhaltung",
   placeholder: "Ihre Frage …",
   suggestions: "Vorgeschlagene Fragen",

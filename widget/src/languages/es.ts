@@ -7,6 +7,8 @@ export default {
   open: "Abrir el chat",
   close: "Cerrar el chat",
   newChat: "Chat nuevo",
+  copyChat: "Copiar el chat",
+  textSize: "Tamaño del texto",
   messages: "Conversación",
   placeholder: "Pregunta lo que quieras…",
   suggestions: "Preguntas sugeridas",

@@ -7,6 +7,8 @@ export default {
   open: "Ouvrir le chat",
   close: "Fermer le chat",
   newChat: "Nouvelle discussion",
+  copyChat: "Copier la conversation",
+  textSize: "Taille du texte",
   messages: "Conversation",
   placeholder: "Posez votre question…",
   suggestions: "Questions suggérées",

@@ -7,6 +7,8 @@ export default {
   open: "פתיחת הצ׳אט",
   close: "סגירת הצ׳אט",
   newChat: "צ׳אט חדש",
+  copyChat: "העתקת השיחה",
+  textSize: "גודל הטקסט",
   messages: "שיחה",
   placeholder: "אפשר לשאול הכול…",
   suggestions: "שאלות לדוגמה",

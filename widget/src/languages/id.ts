@@ -7,6 +7,8 @@ export default {
   open: "Buka obrolan",
   close: "Tutup obrolan",
   newChat: "Obrolan baru",
+  copyChat: "Salin obrolan",
+  textSize: "Ukuran teks",
   messages: "Percakapan",
   placeholder: "Tanyakan apa saja…",
   suggestions: "Saran pertanyaan",

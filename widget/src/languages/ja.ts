@@ -7,6 +7,8 @@ export default {
   open: "チャットを開く",
   close: "チャットを閉じる",
   newChat: "新しいチャット",
+  copyChat: "チャットをコピー",
+  textSize: "文字サイズ",
   messages: "会話",
   placeholder: "ご質問をどうぞ…",
   suggestions: "質問の例",

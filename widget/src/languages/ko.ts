@@ -7,6 +7,8 @@ export default {
   open: "채팅 열기",
   close: "채팅 닫기",
   newChat: "새 채팅",
+  copyChat: "대화 복사",
+  textSize: "글자 크기",
   messages: "대화",
   placeholder: "무엇이든 물어보세요…",
   suggestions: "추천 질문",

@@ -7,6 +7,8 @@ export default {
   open: "Abrir o chat",
   close: "Fechar o chat",
   newChat: "Novo chat",
+  copyChat: "Copiar conversa",
+  textSize: "Tamanho do texto",
   messages: "Conversa",
   placeholder: "Pergunte o que quiser…",
   suggestions: "Perguntas sugeridas",

@@ -7,6 +7,8 @@ export default {
   open: "Открыть чат",
   close: "Закрыть чат",
   newChat: "Новый чат",
+  copyChat: "Скопировать чат",
+  textSize: "Размер текста",
   messages: "Беседа",
   placeholder: "Задайте вопрос…",
   suggestions: "Примеры вопросов",

@@ -7,6 +7,8 @@ export default {
   open: "Mở trò chuyện",
   close: "Đóng trò chuyện",
   newChat: "Cuộc trò chuyện mới",
+  copyChat: "Sao chép cuộc trò chuyện",
+  textSize: "Cỡ chữ",
   messages: "Cuộc trò chuyện",
   placeholder: "Bạn muốn hỏi gì…",
   suggestions: "Câu hỏi gợi ý",
