@@ -4,11 +4,20 @@ figures.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
 import pytest
 
 from benchmarks.chats import turn_units
 from benchmarks.costs import Month
 from benchmarks.units import CASES, all_of
+from tests.contract.engines import new_table
+from tests.fakes.metering_front import MeteringFront
+from tests.fakes.shopping import CHOOSING, Shopper, orders, settings_file
+from tests.fakes.stage import UNHURRIED, stage
+from tests.fakes.tool_shop import ToolShop
 
 LIMITED = "limit by address (the default), a quiet site"
 BUDGETED = "and a daily token budget, a quiet site"
@@ -79,3 +88,46 @@ async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
         Month().kept_reads,
         Month().kept_writes,
     ]
+
+
+LOOK_UP = {"a question": 7, "a look-up": 11, "a card": 11, "its click": 13}
+
+
+@pytest.mark.slow
+async def test_a_look_up_in_a_stored_chat_costs_four_writes_more_than_a_question(
+    dynamodb_local: str, aws_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """With the limit by address: the limit of calls (two writes in a bucket in use), the record of
+    the second request to the model, and the sums of the tools of a day. docs/tools.md has these.
+    """
+    table = await new_table(dynamodb_local, lambda: 0.0, with_ttl=True)
+    with MeteringFront(dynamodb_local) as front, ToolShop() as shop:
+        shop.orders = orders(range(1, 9))
+        environment = {**aws_environment, "AWS_ENDPOINT_URL_DYNAMODB": front.url}
+        config = settings_file(tmp_path, shop.url)
+        with stage(
+            environment=environment,
+            store=f"dynamodb://{table.table}",
+            config=config,
+            ip_requests_per_minute=300,
+            **UNHURRIED,
+        ) as running:
+            running.script(CHOOSING)
+            visitor = Shopper(running)
+            for text in ("Hello", "Where is order 1?"):  # the first of a chat write more
+                await visitor.say(text, steps=True)
+            turns: dict[str, Callable[[], Awaitable[object]]] = {
+                "a question": lambda: visitor.say("Hello again", steps=True),
+                "a look-up": lambda: visitor.say("Where is order 2?", steps=True),
+                "a card": lambda: visitor.asks_to_cancel(3),
+                "its click": visitor.click,
+            }
+            seen = {}
+            for name, turn in turns.items():
+                await asyncio.sleep(1)  # the end of the turn before is saved
+                front.settle()
+                await turn()
+                await asyncio.sleep(1)
+                seen[name] = front.settle().writes
+    await table.aclose()
+    assert seen == LOOK_UP

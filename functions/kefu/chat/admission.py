@@ -37,7 +37,7 @@ CHAT_CONTACTS = Rate(3, 3600)
 """Requests for a person in one stored chat."""
 
 TOOL_RATE = Rate(60, 600)
-"""Calls of tools for one address, if addresses have a limit at all, and in one stored chat."""
+"""Calls of tools for one address; in one stored chat if addresses have no limit."""
 CARD_RATE = Rate(5, 3600)
 """Cards in one stored chat that ask its visitor to approve a call."""
 
@@ -185,9 +185,13 @@ class Admission:
         await self.admit_site()
 
     async def admit_tool(self, ip: str, session: str) -> None:
-        """Count a call of a tool, of a stored chat if `session` is not "". Raises RateLimited."""
-        await self._take(f"tool:{network_of(ip)}", self._allowance.per_ip and TOOL_RATE)
-        if session:
+        """Count a call of a tool. Raises RateLimited.
+
+        Without a limit for addresses, the calls of a stored chat count: `session`, or "".
+        """
+        if self._allowance.per_ip:
+            await self._take(f"tool:{network_of(ip)}", TOOL_RATE)
+        elif session:
             await self._take(f"tool of chat:{session}", TOOL_RATE)
 
     async def admit_card(self, session: str) -> None:

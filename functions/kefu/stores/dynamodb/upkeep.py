@@ -153,8 +153,9 @@ class DynamoUpkeep:
         day = ended_turn(before, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
-            counted = {"errors": is_error(ended), "unanswered": more > 0}
-            new = {name for name, is_new in counted.items() if is_new} | made.keys()
+            counted = {"errors": int(is_error(ended)), "unanswered": more, **made}
+            # A chat whose number was above 0 is in the queue, and `_list` moves it.
+            new = {name for name, by in counted.items() if 0 < by == items.whole_in(item, name)}
             await self._requeue(item, new, {"unanswered"} if more < 0 else ())
             await self._table.run(lambda: count(self._table, day))
             if called:
@@ -198,7 +199,9 @@ class DynamoUpkeep:
             fields["steps"] = steps
         extend = items.turn_change(fields, condition, **values)
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
-        if renewed:  # the list of sessions derives its status from the session's lease
+        # The list of sessions derives its status from the session's lease, which the regular
+        # renewals extend in time: saving calls costs no second write.
+        if renewed and steps is None:
             condition = "#status = :pending AND #lease < :lease"
             listed = change("SET #lease = :lease", condition, lease=lease, pending="pending")
             await self._update(items.session_row(session_id), listed)
