@@ -133,7 +133,7 @@ class Script:
         at = self.clock.now
         assert await self.store.renew(ONE, begun.message.id, begun.retries, at, '[{"id":"a"}]')
         await self.look()
-        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps=STEPS))
+        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps=STEPS, question="In Rome?"))
         await self.begin(chat, asked)  # the retry of a request, which has its answer
         await self.store.rate(ONE, "second", "up")
 

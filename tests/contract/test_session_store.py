@@ -282,6 +282,25 @@ async def test_w8_a_new_answer_replaces_the_old_one_and_its_rating(
     )
 
 
+async def test_w24_a_changed_question_is_saved_with_its_answer(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """W24: a failure leaves the earlier question with its answer."""
+    asked, former = await turn(sessions, clock, "question", "the first answer", "client 1")
+    complete = [asked._replace(status="ok"), former]
+    changed = NewMessage("another", "client 1", replaces=True)
+    await sessions.begin(new(ONE, 0.0), changed, clock.now)
+    assert await sessions.messages(ONE, now=clock.now) == complete
+    failed = TurnOutcome("failed", question="another")
+    await sessions.finish(ONE, asked.id, failed, clock.now, 1)
+    assert await sessions.messages(ONE, now=clock.now) == complete
+    await sessions.begin(new(ONE, 0.0), changed, clock.now)
+    ended = TurnOutcome("ok", "the second answer", question="another")
+    await sessions.finish(ONE, asked.id, ended, clock.now, 2)
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [one.content for one in kept] == ["another", "the second answer"]
+
+
 async def test_w8_an_answer_stays_if_no_new_one_comes(
     sessions: SessionStore, clock: HandClock
 ) -> None:

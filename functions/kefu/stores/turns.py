@@ -245,6 +245,7 @@ def answered(ended: TurnOutcome, now: float) -> dict[str, Any]:
         "comment": "",
         "unanswered": ended.unanswered,
         "steps": ended.steps,
+        **({"question": ended.question} if ended.question else {}),
     }
 
 

@@ -447,6 +447,32 @@ async def test_p17_a_new_answer_replaces_the_former_one_with_its_rating() -> Non
 
 
 @in_virtual_time
+async def test_w24_a_changed_question_replaces_the_former_one_when_it_has_an_answer() -> None:
+    site = Site(answer("first"), refusal(500), answer("second"))
+    await site.ask()
+    failed = await site.ask("another", replaces=True, attempt="one")
+    assert failed.code == "upstream_service_unavailable"
+    assert await site.stored() == [("question", "ok"), ("first", "ok")]
+    await asyncio.sleep(60)  # the key cools down
+    given = await site.ask("another", replaces=True, attempt="two")
+    assert given.text == "second"
+    assert await site.stored() == [("another", "ok"), ("second", "ok")]
+    asked = json.loads((await site.calls())[-1].request or b"")["messages"]
+    assert [one["content"] for one in asked if one["role"] == "user"] == ["another"]
+    repeated = await site.ask("another", replaces=True, attempt="two")
+    assert (repeated.text, site.asked) == ("second", 3)
+
+
+@in_virtual_time
+async def test_w24_a_question_is_not_changed_while_a_person_has_the_chat() -> None:
+    site = Site(answer("first"))
+    await site.ask()
+    await site.store.set_attendance(site.session, Attendance("person", "Ingrid", CLOCK.now()))
+    assert (await site.ask("another", replaces=True, attempt="one")).code == "message_changed"
+    assert await site.stored() == [("question", "ok"), ("first", "ok")]
+
+
+@in_virtual_time
 async def test_p10_calls_of_a_replaced_answer_keep_what_the_model_said() -> None:
     site = Site(answer("first answer of the model"), answer("second answer of the model"))
     await site.ask()

@@ -124,6 +124,9 @@ class TurnOutcome(NamedTuple):
     """Seconds from the question to the first word of the answer; None without a word."""
     steps: str = ""
     """The calls of tools, as `kefu.tools.use.stored` writes them; "" without calls."""
+    question: str = ""
+    """The message's new text, if its visitor has changed it. Saved only together with `text`, so
+    that a failure leaves the earlier question with its answer."""
 
 
 class CallRecord(NamedTuple):

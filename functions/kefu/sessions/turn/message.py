@@ -129,6 +129,8 @@ class KeptConversation:
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
             return known_answer(begun.answer) if begun.answer else KnownAnswer("", clock.now())
         recorder = self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
+        if incoming.replaces:
+            recorder.edit(text)
         if self._session.attendance.state == "person":
             reply = ""
         if reply is not None:
@@ -215,7 +217,9 @@ class KeptConversation:
                 begun = await before_model(store.begin(chat, message, self._visit.now), until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
-        if begun.message.content != text and deps.hooks.repeats_messages and not incoming.click:
+        may_edit = incoming.replaces and self._session.attendance.state != "person"
+        is_same = begun.message.content == text or may_edit or incoming.click
+        if not is_same and deps.hooks.repeats_messages:
             await self._release(begun)
             said = "Another message was sent with this client_message_id."
             raise MessageChanged(said, param="client_message_id")

@@ -61,6 +61,12 @@ class TurnRecorder:
         self._after: list[asyncio.Task[None]] = []
         self._writes: list[asyncio.Task[None]] = []
         self._auxiliary_calls = 0
+        self._question = ""
+
+    def edit(self, text: str) -> None:
+        """Answer `text` in place of the stored message, and save it with the new answer."""
+        self.message = self.message._replace(content=text)
+        self._question = text
 
     @contextmanager
     def holding(self, lost: Callable[[], None]) -> Iterator[None]:
@@ -189,6 +195,7 @@ class TurnRecorder:
         store, begin, now = deps.store, deps.writer.begin, deps.clock.now()
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
+        ended = ended._replace(question=self._question)
         finish = partial(store.finish, *ids, ended, now, self._retries)
         self._writes.append(begin(f"the end of {description}", finish))
         sources = dialogues[-1].sources if dialogues else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.store.overview import Day, ToolDay
+from kefu.sessions.store.overview import LINE_LENGTH, Day, ToolDay
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import entries, of_user, queues_of, rows_of
 from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
@@ -160,9 +160,21 @@ class DynamoUpkeep:
             await self._table.run(lambda: count(self._table, day))
             if called:
                 await self._table.run(lambda: count_calls(self._table, called))
+            if turn.question != before.question:
+                await self._change_line(before.question, turn)
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda: self._renew(session_id, now))
         return exists
+
+    async def _change_line(self, former: str, turn: StoredTurn) -> None:
+        """Show a changed question as the newest line of its session, if the former text was."""
+        edit = change(
+            "SET #line = :line",
+            "#line = :former",
+            line=turn.question[:LINE_LENGTH],
+            former=former[:LINE_LENGTH],
+        )
+        await self._update(items.session_row(turn.session_id), edit)
 
     async def _requeue(
         self, session: Item, queues: Collection[str], former: Collection[str] = ()
