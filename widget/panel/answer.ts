@@ -8,7 +8,7 @@ import { it } from "./insight-texts.ts";
 let isSource = false;
 
 export function answer(text: string): HTMLElement {
-  const node = el("div", { class: "text answer" });
+  const node = el("div", { className: "text answer" });
   const draw = () => {
     node.classList.toggle("rendered", !isSource);
     // Isolated: direction marks in a text must not affect the text around it (T32).
@@ -21,7 +21,11 @@ export function answer(text: string): HTMLElement {
 
 /** The switch for all answers inside `node`. */
 export function sourceSwitch(node: HTMLElement): HTMLElement {
-  const control = el("button", { type: "button", class: "quiet", "aria-pressed": isSource });
+  const control = el("button", {
+    type: "button",
+    className: "quiet",
+    ariaPressed: String(isSource),
+  });
   const label = () => {
     control.setAttribute("aria-pressed", String(isSource));
     control.textContent = it.source;
@@ -42,7 +46,7 @@ function rendered(text: string): HTMLElement {
   prose.end();
   // A model or a visitor chose the addresses: an operator reads them and does not follow them.
   for (const link of node.querySelectorAll("a")) {
-    const shown = el("span", { class: "link", title: link.href });
+    const shown = el("span", { className: "link", title: link.href });
     shown.append(...link.childNodes);
     link.replaceWith(shown);
   }

@@ -14,24 +14,6 @@ import type {
 } from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
-const NAME = "kefu-panel-operator";
-
-/** The name of this tab's operator, which decides on the sessions that are theirs. */
-export function operatorName(): string {
-  return sessionStorage.getItem(NAME) ?? "";
-}
-
-export function nameOperator(name: string): void {
-  sessionStorage.setItem(NAME, name);
-}
-
-/** Whether the name is that of the operator's link, which the server takes. */
-export let isNamed = false;
-
-export function nameByLink(name: string): void {
-  isNamed = name !== "";
-  if (isNamed) nameOperator(name);
-}
 
 /** The service refuses the pass: the pass is missing, wrong or expired. */
 export class ShutOut extends Error {}

@@ -26,21 +26,21 @@ export function callCard(call: Call, around: Around): HTMLElement {
   const heading = el(
     "h3",
     {},
-    el("span", { class: `dot ${level}` }),
+    el("span", { className: `dot ${level}` }),
     t.call(around.place(call)),
-    el("span", { class: "muted" }, brief(call)),
+    el("span", { className: "muted" }, brief(call)),
   );
-  const why = el("ul", { class: "why" });
-  for (const { level, text } of found) why.append(el("li", { class: level }, text));
-  if (!found.length) why.append(el("li", { class: "fine" }, t.fine));
+  const why = el("ul", { className: "why" });
+  for (const { level, text } of found) why.append(el("li", { className: level }, text));
+  if (!found.length) why.append(el("li", { className: "fine" }, t.fine));
   const id = `c-${call.message_id}-${call.number}`;
   return el(
     "article",
     {
-      class: "call",
+      className: "call",
       id,
-      tabindex: -1,
-      "aria-label": `${t.call(around.place(call))}: ${found[0]?.text ?? t.fine}`,
+      tabIndex: -1,
+      ariaLabel: `${t.call(around.place(call))}: ${found[0]?.text ?? t.fine}`,
     },
     heading,
     why,
@@ -50,10 +50,10 @@ export function callCard(call: Call, around: Around): HTMLElement {
     ...(call.tools ?? []).map((one) =>
       el(
         "details",
-        { class: "tool" },
+        { className: "tool" },
         el("summary", {}, `${t.tool}: ${one.tool}${one.ok ? "" : " ✗"}`),
-        el("pre", { tabindex: 0 }, one.input),
-        el("pre", { tabindex: 0 }, one.output),
+        el("pre", { tabIndex: 0 }, one.input),
+        el("pre", { tabIndex: 0 }, one.output),
       ),
     ),
     tabs(call, around, id),
@@ -103,31 +103,35 @@ function timeline(call: Call): Child {
     const width = Math.max(3, Math.min(1000 - x, (1000 * length) / total));
     bar.append(svg("rect", { class: kind, x, width, y: 0, height: 14 }, svg("title", {}, what)));
   }
-  const legend = el("p", { class: "legend" });
+  const legend = el("p", { className: "legend" });
   if (first !== null) {
-    legend.append(el("span", { class: "k-wait" }, `${t.first} ${seconds(first)}`));
+    legend.append(el("span", { className: "k-wait" }, `${t.first} ${seconds(first)}`));
     legend.append(
-      el("span", { class: "k-stream" }, `${t.streaming} ${seconds(Math.max(0, total - first))}`),
+      el(
+        "span",
+        { className: "k-stream" },
+        `${t.streaming} ${seconds(Math.max(0, total - first))}`,
+      ),
     );
   }
   legend.append(el("span", {}, `${t.total} ${seconds(call.duration)}`));
-  return el("div", { class: "timeline" }, bar, legend);
+  return el("div", { className: "timeline" }, bar, legend);
 }
 
 function tried(call: Call): Child {
   const attempts = call.meta.attempts ?? [];
   if (!attempts.length) return null;
-  const list = el("ol", { class: "tries" });
+  const list = el("ol", { className: "tries" });
   for (const { key, outcome, ms, rested, failing, upstream, said } of attempts) {
     const notes = [seconds(ms / 1000), upstream, rested && t.rests, failing && t.state.failing];
     list.append(
       el(
         "li",
-        { class: outcome === "ok" ? "ok" : hasFailed(outcome) ? "failed" : "" },
+        { className: outcome === "ok" ? "ok" : hasFailed(outcome) ? "failed" : "" },
         el("code", {}, key || "–"),
         ` ${outcome}`,
-        el("span", { class: "muted" }, ` ${notes.filter(Boolean).join(" · ")}`),
-        said && el("pre", { class: "said" }, said),
+        el("span", { className: "muted" }, ` ${notes.filter(Boolean).join(" · ")}`),
+        said && el("pre", { className: "said" }, said),
       ),
     );
   }
@@ -135,7 +139,7 @@ function tried(call: Call): Child {
 }
 
 function facts(call: Call, around: Around): HTMLElement {
-  const list = el("dl", { class: "facts" });
+  const list = el("dl", { className: "facts" });
   const add = (name: string, value: Child) => {
     if (value) list.append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
   };
@@ -250,11 +254,11 @@ function tabs(call: Call, around: Around, id: string): HTMLElement {
   const kinds: [string, () => HTMLElement][] = [
     [t.request, () => request(call, around)],
     [t.response, () => block(call.response)],
-    [t.error, () => (call.error ? block(call.error) : el("p", { class: "muted" }, t.noError))],
+    [t.error, () => (call.error ? block(call.error) : el("p", { className: "muted" }, t.noError))],
     [t.diff, () => difference(call, around)],
   ];
-  const list = el("div", { role: "tablist", "aria-label": t.call(around.place(call)) });
-  const panel = el("div", { role: "tabpanel", id: `${id}-panel`, hidden: true, tabindex: 0 });
+  const list = el("div", { role: "tablist", ariaLabel: t.call(around.place(call)) });
+  const panel = el("div", { role: "tabpanel", id: `${id}-panel`, hidden: true, tabIndex: 0 });
   const select = (index: number, open: boolean) => {
     [...list.children].forEach((node, n) => {
       node.setAttribute("aria-selected", String(open && n === index));
@@ -268,11 +272,8 @@ function tabs(call: Call, around: Around, id: string): HTMLElement {
     }
   };
   kinds.forEach(([name], index) => {
-    const tab = el(
-      "button",
-      { type: "button", role: "tab", id: `${id}-tab-${index}`, "aria-controls": panel.id },
-      name,
-    );
+    const tab = el("button", { type: "button", role: "tab", id: `${id}-tab-${index}` }, name);
+    tab.setAttribute("aria-controls", panel.id);
     tab.addEventListener("click", () => {
       select(index, tab.getAttribute("aria-selected") !== "true");
     });
@@ -286,59 +287,60 @@ function tabs(call: Call, around: Around, id: string): HTMLElement {
     list.append(tab);
   });
   select(0, false);
-  return el("div", { class: "tabs" }, list, panel);
+  return el("div", { className: "tabs" }, list, panel);
 }
 
 function request(call: Call, around: Around): HTMLElement {
   const sent = call.request;
-  if (sent === null) return el("p", { class: "muted" }, around.fromLog ? t.noRequest : t.notKept);
+  if (sent === null)
+    return el("p", { className: "muted" }, around.fromLog ? t.noRequest : t.notKept);
   const body = parsed(sent);
   return el(
     "div",
     {},
     el(
       "p",
-      { class: "tools" },
-      el("span", { class: "muted" }, call.meta.redacted ? t.redacted : t.pretty),
+      { className: "tools" },
+      el("span", { className: "muted" }, call.meta.redacted ? t.redacted : t.pretty),
       copyButton(t.copy, () => sent),
       copyButton(t.curl, () => curl(call)),
     ),
-    el("pre", { tabindex: 0 }, body === undefined ? sent : JSON.stringify(body, null, 2)),
+    el("pre", { tabIndex: 0 }, body === undefined ? sent : JSON.stringify(body, null, 2)),
   );
 }
 
 function block(value: unknown): HTMLElement {
-  if (value === null || value === undefined) return el("p", { class: "muted" }, t.notKept);
+  if (value === null || value === undefined) return el("p", { className: "muted" }, t.notKept);
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   return el(
     "div",
     {},
     el(
       "p",
-      { class: "tools" },
+      { className: "tools" },
       copyButton(t.copy, () => text),
     ),
-    el("pre", { tabindex: 0 }, text),
+    el("pre", { tabIndex: 0 }, text),
   );
 }
 
 function difference(call: Call, around: Around): HTMLElement {
   const { previous } = around;
   if (call.request === null) {
-    return el("p", { class: "muted" }, around.fromLog ? t.noRequest : t.notKept);
+    return el("p", { className: "muted" }, around.fromLog ? t.noRequest : t.notKept);
   }
-  if (!previous) return el("p", { class: "muted" }, t.noPrevious);
+  if (!previous) return el("p", { className: "muted" }, t.noPrevious);
   const [before, after] = [parsed(previous.request), parsed(call.request)];
   const node = el(
     "div",
-    { class: "diff" },
-    el("p", { class: "muted" }, t.against(around.place(previous), previous.message_id)),
+    { className: "diff" },
+    el("p", { className: "muted" }, t.against(around.place(previous), previous.message_id)),
   );
   for (const [name, was, is] of fields(before, after)) {
     node.append(
       el(
         "p",
-        { class: "field" },
+        { className: "field" },
         el("code", {}, name),
         ": ",
         el("del", {}, was),
@@ -348,7 +350,7 @@ function difference(call: Call, around: Around): HTMLElement {
     );
   }
   for (const { kind, messages } of changes(messagesOf(before), messagesOf(after))) {
-    if (kind === "same") node.append(el("p", { class: "muted same" }, t.same(messages.length)));
+    if (kind === "same") node.append(el("p", { className: "muted same" }, t.same(messages.length)));
     else for (const message of messages) node.append(changed(kind, message));
   }
   return node;
@@ -357,7 +359,7 @@ function difference(call: Call, around: Around): HTMLElement {
 function changed(kind: "gone" | "new", { role, content }: Told): HTMLElement {
   const sign = kind === "new" ? "+" : "−";
   const inner = el(kind === "new" ? "ins" : "del", {}, content);
-  return el("div", { class: `change ${kind}` }, el("span", {}, `${sign} ${role}`), inner);
+  return el("div", { className: `change ${kind}` }, el("span", {}, `${sign} ${role}`), inner);
 }
 
 function parsed(text: string | null): unknown {

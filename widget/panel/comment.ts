@@ -4,5 +4,5 @@ import { el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 
 export function commentOf(text: string): HTMLElement {
-  return el("span", { class: "comment" }, `${it.comment}: `, el("q", {}, el("bdi", {}, text)));
+  return el("span", { className: "comment" }, `${it.comment}: `, el("q", {}, el("bdi", {}, text)));
 }

@@ -8,6 +8,7 @@ import { copyButton } from "./copy.ts";
 import { correction } from "./correction.ts";
 import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
+import { removal } from "./removal.ts";
 import { download } from "./save.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
@@ -18,19 +19,19 @@ import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
 export interface Acts {
   readonly about: About | undefined;
   /** The function is absent for a file. */
-  readonly remove?: (wantsReceipt: boolean) => Promise<void>;
+  readonly remove?: (wantsReceipt: boolean) => void;
   readonly exported?: (format: string) => Promise<Blob>;
-  readonly earlier?: () => Promise<void>;
+  readonly earlier?: () => void;
   /** The functions for a stored session. */
   readonly talk?: TalkActs;
 }
 
 export function conversation(kept: Whole, acts: Acts): HTMLElement {
-  const node = el("div", { class: "conversation" });
+  const node = el("div", { className: "conversation" });
   node.append(head(kept, acts, node));
-  if (!acts.remove) node.append(el("p", { class: "hint" }, t.logTitle));
+  if (!acts.remove) node.append(el("p", { className: "hint" }, t.logTitle));
   if (kept.before && acts.earlier) {
-    node.append(button({ class: "pill" }, () => void acts.earlier?.(), t.earlier));
+    node.append(button({ className: "pill" }, () => acts.earlier?.(), t.earlier));
   }
   const forms = [...(kept.requests ?? [])];
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
@@ -43,7 +44,7 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
     node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
   node.append(...forms.map((form) => filled(form, kept)));
-  if (acts.talk) node.append(talkBar(kept, acts.talk, lone));
+  if (acts.talk) node.append(talkBar(acts.talk, lone));
   return node;
 }
 
@@ -54,23 +55,23 @@ function filled(form: ContactRequest | undefined, { calls }: Whole): HTMLElement
   const page = Object.values(before?.meta.page ?? {}).join(" · ");
   return el(
     "section",
-    { class: "turn", "aria-label": t.requests },
+    { className: "turn", ariaLabel: t.requests },
     el(
       "div",
-      { class: "bubble user asked" },
+      { className: "bubble user asked" },
       el("strong", {}, t.asksForPerson),
-      message && el("bdi", { class: "text" }, message),
+      message && el("bdi", { className: "text" }, message),
       name && el("p", {}, el("bdi", {}, name)),
       email && el("p", {}, mailLink(email)),
-      page && el("p", { class: "muted" }, el("bdi", {}, page)),
-      el("p", { class: "about" }, timeOfDay(created_at)),
+      page && el("p", { className: "muted" }, el("bdi", {}, page)),
+      el("p", { className: "about" }, timeOfDay(created_at)),
     ),
   );
 }
 
 /** A message without a call to a model. */
 function lone(message: Message): HTMLElement {
-  return el("section", { class: "turn", "aria-label": `#${message.id}` }, bubble(message));
+  return el("section", { className: "turn", ariaLabel: `#${message.id}` }, bubble(message));
 }
 
 function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
@@ -88,17 +89,17 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
   ];
   const node = el(
     "header",
-    { class: "head" },
-    el("h2", { tabindex: -1 }, session.title || session.id),
-    el("p", { class: "muted" }, facts.filter(Boolean).join(" · ")),
+    { className: "head" },
+    el("h2", { tabIndex: -1 }, session.title || session.id),
+    el("p", { className: "muted" }, facts.filter(Boolean).join(" · ")),
     el(
       "p",
-      { class: "muted" },
+      { className: "muted" },
       el("code", {}, session.id),
       session.user && el("span", {}, ` · ${it.user}: `, el("bdi", {}, session.user)),
     ),
   );
-  const row = acts.remove ? tools(kept, acts) : el("div", { class: "tools" });
+  const row = acts.remove ? tools(kept, acts) : el("div", { className: "tools" });
   row.prepend(sourceSwitch(within), whySwitch(within, session.attendance?.state ?? ""));
   node.append(row);
   return node;
@@ -107,7 +108,7 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
 /** The switch for the calls to the model. They are hidden while the visitor wants a person. */
 function whySwitch(node: HTMLElement, state: string): HTMLElement {
   const control = button(
-    { class: "quiet" },
+    { className: "quiet" },
     () => show(node.classList.contains("brief")),
     t.showWhy,
   );
@@ -123,7 +124,7 @@ function tools(kept: Whole, acts: Acts): HTMLElement {
   const { id } = kept.session;
   const row = el(
     "div",
-    { class: "tools" },
+    { className: "tools" },
     copyButton(t.copyLink, () => linkTo(id)),
   );
   for (const format of ["json", "jsonl", "md"]) {
@@ -131,32 +132,9 @@ function tools(kept: Whole, acts: Acts): HTMLElement {
       const blob = await acts.exported?.(format);
       if (blob) download(blob, `session-${id.slice(0, 8)}.${format}`);
     };
-    row.append(button({ class: "quiet" }, save, `${t.export} ${format.toUpperCase()}`));
+    row.append(button({ className: "quiet" }, save, `${t.export} ${format.toUpperCase()}`));
   }
-  const sure = el("dialog", { "aria-label": t.remove });
-  const receipt = el("input", { type: "checkbox" });
-  const really = button(
-    { class: "danger" },
-    async () => {
-      sure.close();
-      await acts.remove?.(receipt.checked);
-    },
-    t.remove,
-  );
-  sure.append(
-    el("p", {}, t.removeSure),
-    el("label", {}, receipt, t.withReceipt),
-    el(
-      "div",
-      { class: "tools" },
-      button({ class: "quiet", autofocus: true }, () => sure.close(), t.cancel),
-      really,
-    ),
-  );
-  row.append(
-    button({ class: "quiet warn" }, () => sure.showModal(), t.remove),
-    sure,
-  );
+  row.append(...removal(t.removeSure, (wantsReceipt) => acts.remove?.(wantsReceipt)));
   return row;
 }
 
@@ -166,10 +144,15 @@ function linkTo(id: string): string {
 
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
-  const said = el("div", { class: "said" }, bubble(message), ...answered(message, answer, kept));
+  const said = el(
+    "div",
+    { className: "said" },
+    bubble(message),
+    ...answered(message, answer, kept),
+  );
   if (answer && acts.remove && !isClick(message)) said.append(correction(kept, message));
-  const took = el("div", { class: "took" });
-  if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
+  const took = el("div", { className: "took" });
+  if (!calls.length) took.append(el("p", { className: "muted" }, t.noCall));
   for (const call of calls) {
     const around: Around = {
       messages: kept.messages,
@@ -183,7 +166,7 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
   }
   return el(
     "section",
-    { class: "turn", id: `m-${message.id}`, "aria-label": `#${message.id}` },
+    { className: "turn", id: `m-${message.id}`, ariaLabel: `#${message.id}` },
     said,
     took,
   );
@@ -213,17 +196,17 @@ function bubble(message: Message, hasFacts = true): HTMLElement {
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   return el(
     "div",
-    { class: `bubble ${role === "user" ? "user" : "assistant"}` },
+    { className: `bubble ${role === "user" ? "user" : "assistant"}` },
     // Isolated: direction marks in a text must not affect the text around it (T32).
-    role === "user" ? el("bdi", { class: "text" }, content) : answerOf(content),
+    role === "user" ? el("bdi", { className: "text" }, content) : answerOf(content),
     hasFacts &&
       el(
         "p",
-        { class: "about" },
+        { className: "about" },
         `#${id} ${who} · `,
         timeOfDay(created_at),
-        rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
-        wrong && el("span", { class: "status" }, wrong),
+        rating && el("span", { className: `status rating ${rating}` }, it.rated[rating] ?? rating),
+        wrong && el("span", { className: "status" }, wrong),
       ),
     hasFacts && comment && commentOf(comment),
   );

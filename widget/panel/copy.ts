@@ -6,7 +6,7 @@ import type { Call } from "./types.ts";
 
 export function copyButton(label: string, text: () => string): HTMLButtonElement {
   const node = button(
-    { class: "quiet" },
+    { className: "quiet" },
     async () => {
       await copied(text());
       node.textContent = t.copied;

@@ -52,10 +52,10 @@ function questionOf({ id, reply_to }: Message): number {
 
 /** A button below an answer, which opens the form for the correction. */
 export function correction(kept: Whole, question: Message): HTMLElement {
-  const node = el("div", { class: "correction" });
+  const node = el("div", { className: "correction" });
   let form: HTMLFormElement | undefined;
   const opener = button(
-    { class: "quiet", "aria-expanded": "false" },
+    { className: "quiet", ariaExpanded: "false" },
     () => {
       if (form) form.hidden = !form.hidden;
       else {
@@ -73,13 +73,13 @@ export function correction(kept: Whole, question: Message): HTMLElement {
 
 function formOf(kept: Whole, question: Message): HTMLFormElement {
   const field = el("textarea", { rows: 3, required: true, dir: "auto" });
-  const said = el("p", { class: "muted", role: "status" });
+  const said = el("p", { className: "muted", role: "status" });
   const form = el(
     "form",
     {},
     el("label", {}, texts.right, field),
-    el("p", { class: "muted" }, texts.how),
-    el("button", { type: "submit", class: "accent" }, texts.save),
+    el("p", { className: "muted" }, texts.how),
+    el("button", { type: "submit", className: "accent" }, texts.save),
     said,
   );
   form.addEventListener("submit", (event) => {

@@ -80,7 +80,7 @@ export function daysTable(days: readonly Day[], about: About | undefined): HTMLE
         "tr",
         {},
         el("th", { scope: "row" }, first),
-        ...cells.map((text) => el("td", { class: "number" }, text)),
+        ...cells.map((text) => el("td", { className: "number" }, text)),
       ),
     );
   }
@@ -88,7 +88,7 @@ export function daysTable(days: readonly Day[], about: About | undefined): HTMLE
   return el(
     "section",
     {},
-    el("h3", {}, it.byDay, button({ class: "quiet save" }, save, it.csv)),
+    el("h3", {}, it.byDay, button({ className: "quiet save" }, save, it.csv)),
     scrolled(el("table", {}, header(names), body)),
   );
 }

@@ -23,36 +23,36 @@ export function filters(): HTMLFormElement {
   const status = choices("status", t.any, Object.entries(t.statusOf));
   const preset = el(
     "label",
-    { class: "preset", hidden: true },
+    { className: "preset", hidden: true },
     it.preset,
     choices("preset", t.any),
   );
   return el(
     "form",
-    { class: "filters", role: "search" },
+    { className: "filters", role: "search" },
     el(
       "label",
-      { class: "id" },
+      { className: "id" },
       it.search,
-      el("input", { type: "search", name: "text", autocomplete: "off", maxlength: 200 }),
+      el("input", { type: "search", name: "text", autocomplete: "off", maxLength: 200 }),
     ),
-    el("label", { class: "id" }, it.only, only),
+    el("label", { className: "id" }, it.only, only),
     el(
       "details",
-      { class: "id" },
+      { className: "id" },
       el("summary", {}, it.moreFilters),
       el(
         "div",
-        { class: "more" },
+        { className: "more" },
         el("label", {}, t.from, el("input", { type: "date", name: "since" })),
         el("label", {}, t.to, el("input", { type: "date", name: "until" })),
         el("label", {}, t.status, status),
         preset,
-        el("label", { class: "id" }, it.user, plain("user")),
-        el("label", { class: "id" }, t.byId, plain("id")),
+        el("label", { className: "id" }, it.user, plain("user")),
+        el("label", { className: "id" }, t.byId, plain("id")),
       ),
     ),
-    el("button", { type: "submit", class: "accent" }, it.apply),
+    el("button", { type: "submit", className: "accent" }, it.apply),
   );
 }
 
@@ -102,5 +102,5 @@ function option(value: string, text: string): HTMLOptionElement {
 }
 
 function plain(name: string): HTMLInputElement {
-  return el("input", { name, autocomplete: "off", spellcheck: "false" });
+  return el("input", { name, autocomplete: "off", spellcheck: false });
 }

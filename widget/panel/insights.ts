@@ -23,21 +23,26 @@ export function insightsView(
   const sums = sumsOf(found.days);
   return el(
     "div",
-    { class: "sums insights" },
+    { className: "sums insights" },
     el(
       "header",
-      { class: "head" },
-      el("h2", { tabindex: -1 }, it.insights),
-      el("p", { class: "muted" }, it.lastDays(days), ` · ${it.than(days)}`),
+      { className: "head" },
+      el("h2", { tabIndex: -1 }, it.insights),
+      el("p", { className: "muted" }, it.lastDays(days), ` · ${it.than(days)}`),
       found.pages &&
-        el("p", { class: "muted" }, it.learnt(whole(found.pages.count)), time(found.pages.made)),
+        el(
+          "p",
+          { className: "muted" },
+          it.learnt(whole(found.pages.count)),
+          time(found.pages.made),
+        ),
       periods(days),
     ),
-    found.pages?.old && el("p", { class: "trouble" }, it.old),
+    found.pages?.old && el("p", { className: "trouble" }, it.old),
     tiles(sums, sumsOf(before), about),
     el(
       "div",
-      { class: "cards" },
+      { className: "cards" },
       gapsCard(found, sums.unanswered + sums.downs),
       questionsCard(found),
       chart(found.days, days),
@@ -55,43 +60,43 @@ export function since(days: number, now = Date.now()): string {
 
 function problems({ pages }: Insights): HTMLElement | false {
   if (!pages?.problems.length) return false;
-  const list = el("ul", { class: "questions" });
+  const list = el("ul", { className: "questions" });
   for (const { page, reason } of pages.problems) {
-    const address = el("span", { class: "page-url" }, el("bdi", {}, page));
-    list.append(el("li", {}, address, el("span", { class: "row-facts" }, reason)));
+    const address = el("span", { className: "page-url" }, el("bdi", {}, page));
+    list.append(el("li", {}, address, el("span", { className: "row-facts" }, reason)));
   }
-  return el("section", { class: "card" }, el("h3", {}, it.problems), list);
+  return el("section", { className: "card" }, el("h3", {}, it.problems), list);
 }
 
 function toolsTable(tools: Insights["tools"]): HTMLElement {
   const body = el("tbody");
   for (const { tool: name, ...counts } of tools) {
     const label = name === "?" ? tool.madeUp : el("code", {}, name);
-    const cells = COUNTS.map((count) => el("td", { class: "number" }, whole(counts[count])));
+    const cells = COUNTS.map((count) => el("td", { className: "number" }, whole(counts[count])));
     body.append(el("tr", {}, el("th", { scope: "row" }, label), ...cells));
   }
   const names = [tool.tool, ...COUNTS.map((count) => tool.counts[count])];
   const table = scrolled(el("table", {}, header(names), body));
   return el(
     "section",
-    { class: "tool-sums" },
+    { className: "tool-sums" },
     el("h3", {}, tool.tools),
     table,
-    el("p", { class: "muted" }, tool.hint),
+    el("p", { className: "muted" }, tool.hint),
   );
 }
 
 function periods(days: number): HTMLElement {
-  const node = el("nav", { class: "tools periods", "aria-label": it.period });
+  const node = el("nav", { className: "tools periods", ariaLabel: it.period });
   for (const one of PERIODS) {
     const current = one === days ? "true" : null;
-    node.append(el("a", { href: `#insights=${one}`, "aria-current": current }, it.lastDays(one)));
+    node.append(el("a", { href: `#insights=${one}`, ariaCurrent: current }, it.lastDays(one)));
   }
   return node;
 }
 
 function tiles(sums: Sums, before: Sums, about: About | undefined): HTMLElement {
-  const node = el("dl", { class: "tiles" });
+  const node = el("dl", { className: "tiles" });
   const tile = (name: string, value: string, change?: Node | false) =>
     node.append(el("div", {}, el("dt", {}, name), el("dd", {}, value, change)));
   const share = (part: number, of: number) => (of ? percent(part / of) : "–");
@@ -127,17 +132,21 @@ function changed(by: number, unit: string, isGood?: boolean): Node | false {
   if (!rounded) return false;
   const kind = isGood === undefined ? "" : by > 0 === isGood ? "good" : "worse";
   const sign = rounded > 0 ? "+" : "−";
-  return el("span", { class: `change-by ${kind}` }, `${sign}${whole(Math.abs(rounded))}${unit}`);
+  return el(
+    "span",
+    { className: `change-by ${kind}` },
+    `${sign}${whole(Math.abs(rounded))}${unit}`,
+  );
 }
 
 function chart(days: readonly Day[], period: number): HTMLElement {
   const name = el("h3", {}, it.perDay);
-  const legend = el("p", { class: "legend" });
+  const legend = el("p", { className: "legend" });
   legend.append(
-    el("span", { class: "k-stream" }, it.chats),
-    el("span", { class: "k-bad" }, it.wrong),
+    el("span", { className: "k-stream" }, it.chats),
+    el("span", { className: "k-bad" }, it.wrong),
   );
-  return el("section", { class: "card wide-card" }, name, plot(days, period), legend);
+  return el("section", { className: "card wide-card" }, name, plot(days, period), legend);
 }
 
 function sumsOf(days: readonly Day[]): Sums {

@@ -1,52 +1,67 @@
-/** The panel: the sign-in, the layout, and the links into it (#s=…, #insights, #requests, #keys). */
+/** The panel: the sign-in, and the views with their states and requests. */
 
-import { Api, nameByLink, ShutOut } from "./api.ts";
-import { contactsView, type RequestActs } from "./contacts.ts";
+import { Api, ShutOut } from "./api.ts";
+import { bell } from "./bell.ts";
+import { contactsView } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
-import { button, el } from "./dom.ts";
-import { it } from "./insight-texts.ts";
+import { el } from "./dom.ts";
+import { entrance } from "./entrance.ts";
+import { frame, markLink } from "./frame.ts";
 import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
-import { List } from "./list.ts";
+import { listView } from "./list.ts";
 import { readLog } from "./log.ts";
 import { markFound } from "./marks.ts";
 import { download } from "./save.ts";
-import { keysView, storeLines } from "./sums.ts";
-import { isChinese, t } from "./texts.ts";
+import { Chat } from "./state/chat.ts";
+import { Inbox } from "./state/inbox.ts";
+import { operatorOfTab } from "./state/operator.ts";
+import { Watch } from "./state/queue.ts";
+import { Requests } from "./state/requests.ts";
+import { Store } from "./state/store.ts";
+import { keysView, storeLines, troubleLine } from "./sums.ts";
+import { t } from "./texts.ts";
 import { keepTime } from "./times.ts";
 import type { About, Whole } from "./types.ts";
-import { Watch } from "./watch.ts";
 
 const TICKET = "#ticket=";
 
 const api = new Api();
+const operator = operatorOfTab();
 const main = document.querySelector("main") as HTMLElement;
 const nav = document.querySelector("nav") as HTMLElement;
-const aside = el("aside", { "aria-label": t.sessions });
-const content = el("div", { class: "content" });
-const alertLine = el("p", { class: "trouble", role: "alert", hidden: true });
-const file = el("input", { type: "file", accept: ".jsonl,.json,.txt", hidden: true });
-const requests = el("a", { href: "#requests", class: "when-open", hidden: true }, t.requests);
-const list = new List(api, failed);
-const sessions = el("a", { href: "#", class: "when-open" }, t.sessions);
-const watch = new Watch(api, (count) => {
-  sessions.textContent = count ? `${t.sessions} (${count})` : t.sessions;
-  void list.refresh();
+const aside = el("aside", { ariaLabel: t.sessions });
+const content = el("div", { className: "content" });
+const alertLine = el("p", { className: "trouble", role: "alert", hidden: true });
+/** The id of the session that is open; "" for none. */
+const current = new Store("");
+const about = new Store<About | undefined>(undefined);
+const inbox = new Inbox((query) => api.sessions(query), isListed, failed);
+const watch = new Watch({
+  name: () => operator.get().name,
+  isSeen,
+  ask: () => (isLocked() ? undefined : api.queue()),
 });
-const requestActs: RequestActs = {
-  more: (cursor) => api.contacts(cursor),
-  mark: (id, done) => api.markRequest(id, done),
-  remove: async (id, wantsReceipt) => keep(await api.removeRequest(id, wantsReceipt), id),
-  send: (id) => api.sendRequest(id),
-  fail: failed,
-};
-let about: About | undefined;
+/** The opened session; undefined while another view is shown. */
+let chat: Chat | undefined;
 /** The view to return to after the sign-in. */
 let wanted = "";
+/** Counts the views: results of earlier requests are dropped. */
 let shown = 0;
 
-/** Saves a receipt of a deletion, if there is one. */
-function keep(receipt: Blob | undefined, id: string): void {
-  if (receipt) download(receipt, `receipt-${id.slice(0, 8)}.json`);
+function isLocked(): boolean {
+  return document.body.classList.contains("locked");
+}
+
+function isListed(): boolean {
+  return !document.hidden && !isLocked() && aside.isConnected;
+}
+
+function isSeen(id: string): boolean {
+  return !document.hidden && current.get() === id;
+}
+
+function open(id: string): void {
+  location.hash = `s=${encodeURIComponent(id)}`;
 }
 
 function failed(error: unknown): void {
@@ -54,19 +69,34 @@ function failed(error: unknown): void {
     locked();
     return;
   }
-  alertLine.textContent = error instanceof Error ? error.message : String(error);
+  alertLine.textContent = said(error);
   alertLine.hidden = false;
 }
 
-/** Shows the latest requested view; results of earlier requests are dropped. */
-async function show(make: () => Promise<HTMLElement>, focus = true): Promise<void> {
-  const turn = ++shown;
+function said(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Does what an operator asked for, and shows why it failed. */
+function attempt(work: () => Promise<void>): void {
+  alertLine.hidden = true;
+  void work().catch(failed);
+}
+
+/** Saves a receipt of a deletion, if there is one. */
+function keep(receipt: Blob | undefined, id: string): void {
+  if (receipt) download(receipt, `receipt-${id.slice(0, 8)}.json`);
+}
+
+async function show(make: () => HTMLElement | Promise<HTMLElement>): Promise<void> {
+  shown += 1;
+  const turn = shown;
   alertLine.hidden = true;
   try {
     const node = await make();
     if (turn !== shown) return;
     content.replaceChildren(node);
-    if (focus) node.querySelector<HTMLElement>("h2[tabindex]")?.focus({ preventScroll: true });
+    node.querySelector<HTMLElement>("h2[tabindex]")?.focus({ preventScroll: true });
   } catch (error) {
     if (turn === shown) failed(error);
   }
@@ -76,35 +106,46 @@ function route(): void {
   const hash = location.hash.slice(1);
   const id = new URLSearchParams(hash).get("s") ?? "";
   document.body.classList.toggle("one", hash !== "");
-  const here = id || hash === "" ? "#" : `#${hash.split("=")[0]}`;
-  for (const link of nav.querySelectorAll("a")) {
-    if (link.getAttribute("href") === here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-  list.mark(id);
-  if (id) void show(() => opened(id)).then(atEnd);
-  else if (hash === "requests")
-    void show(async () => contactsView(await api.contacts(), requestActs));
+  markLink(nav, id || hash === "" ? "#" : `#${hash.split("=")[0]}`);
+  current.set(id);
+  chat?.close();
+  if (id) void show(async () => sessionView(await api.session(id))).then(atEnd);
+  else if (hash === "requests") void show(requests);
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
   else if (hash.startsWith("insights")) void show(() => insights(hash));
-  else void show(async () => welcome());
+  else void show(welcome);
 }
 
 /** Shows the newest lines of a chat that waits or is with a person, and the words of a search. */
 function atEnd(): void {
   const talk = content.querySelector(".talk.live");
-  if (talk && !list.search) talk.scrollIntoView();
-  markFound(content, list.search);
+  if (talk && !inbox.search) talk.scrollIntoView();
+  markFound(content, inbox.search);
 }
 
 function welcome(): HTMLElement {
-  const isFilling = about?.store && about.store.level !== "ok";
+  const facts = about.get();
+  const isFilling = facts?.store && facts.store.level !== "ok";
   return el(
     "div",
-    { class: "pick" },
-    el("p", {}, about?.keeps_chats ? t.pick : t.noneKept),
-    ...(isFilling ? storeLines(about) : []),
+    { className: "pick" },
+    el("p", {}, facts?.keeps_chats ? t.pick : t.noneKept),
+    ...(isFilling ? storeLines(facts) : []),
   );
+}
+
+async function requests(): Promise<HTMLElement> {
+  const listed = new Requests(await api.contacts(), api);
+  return contactsView(listed.state, {
+    more: () => attempt(() => listed.more()),
+    mark: (id, done) => attempt(() => listed.mark(id, done)),
+    send: (id) => attempt(() => listed.send(id)),
+    remove: (id, wantsReceipt) =>
+      attempt(async () => {
+        keep(await api.removeRequest(id, wantsReceipt), id);
+        listed.drop(id);
+      }),
+  });
 }
 
 /** The period is in the address: #insights=7. */
@@ -119,81 +160,56 @@ async function insights(hash: string): Promise<HTMLElement> {
   return insightsView(found, before, days, facts);
 }
 
-async function opened(id: string): Promise<HTMLElement> {
-  return sessionView(await api.session(id));
-}
-
 function sessionView(kept: Whole): HTMLElement {
   const { id } = kept.session;
-  const before = kept.before;
+  const { before } = kept;
+  chat?.close();
+  const opened = new Chat(kept, api);
+  chat = opened;
+  const earlier = async () => {
+    const older = await api.session(id, Number(before));
+    const messages = [...older.messages, ...kept.messages];
+    return sessionView({ ...older, messages, calls: [...older.calls, ...kept.calls] });
+  };
   return conversation(kept, {
-    about,
+    about: about.get(),
     exported: (format) => api.exported(id, format),
     talk: {
-      read: (after) => api.talk(id, after),
-      attend: (state, name, from) => api.attend(id, state, name, from),
-      say: (lineId, name, text) => api.say(id, lineId, name, text),
+      state: opened.state,
+      operator,
+      attend: (state, name, from) => opened.attend(state, name, from),
+      say: (text) => opened.say(text),
     },
-    async remove(wantsReceipt) {
-      try {
+    remove: (wantsReceipt) =>
+      attempt(async () => {
         keep(await api.remove(id, wantsReceipt), id);
         location.hash = "";
-        list.load();
-      } catch (error) {
-        failed(error);
-      }
-    },
-    ...(before
-      ? {
-          earlier: () =>
-            show(async () => {
-              const older = await api.session(id, before);
-              const messages = [...older.messages, ...kept.messages];
-              return sessionView({ ...older, messages, calls: [...older.calls, ...kept.calls] });
-            }),
-        }
-      : {}),
+        inbox.load();
+      }),
+    ...(before ? { earlier: () => void show(earlier) } : {}),
   });
 }
 
 async function openFile(chosen: File | undefined): Promise<void> {
   if (!chosen) return;
+  if (!content.isConnected)
+    main.replaceChildren(el("div", { className: "pane" }, alertLine, content));
   const kept = readLog(await chosen.text());
   if (!kept) return failed(new Error(t.badLog));
   // Changes the address, so that a click on the session shown before leads back to it.
   history.replaceState(null, "", "#log");
-  list.mark("");
+  current.set("");
+  chat?.close();
   document.body.classList.add("one");
-  void show(async () => conversation(kept, { about: undefined }));
+  void show(() => conversation(kept, { about: undefined }));
 }
 
-/**
- * Shows the sign-in. Log files need none, because they stay on this computer.
- */
 function locked(message = ""): void {
-  const token = el("input", {
-    type: "password",
-    name: "token",
-    autocomplete: "off",
-    required: true,
-  });
-  const form = el(
-    "form",
-    { class: "entrance" },
-    el("h2", {}, t.enterTitle),
-    el("p", { class: "muted" }, t.enterHow),
-    el("p", { class: "trouble", role: "alert", hidden: !message }, message),
-    el("label", {}, t.token, token),
-    el("button", { type: "submit", class: "accent" }, t.enter),
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void enter(token.value.trim());
-  });
   wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
   document.body.classList.add("locked");
-  main.replaceChildren(form);
-  token.focus();
+  chat?.close();
+  main.replaceChildren(entrance(message, (token) => void enter(token)));
+  main.querySelector("input")?.focus();
 }
 
 async function enter(credential: string): Promise<void> {
@@ -202,80 +218,57 @@ async function enter(credential: string): Promise<void> {
     if (wanted) history.replaceState(null, "", wanted);
     await start();
   } catch (error) {
-    const known = error instanceof ShutOut ? t.enterFailed : "";
-    locked(known || (error instanceof Error ? error.message : String(error)));
+    locked(error instanceof ShutOut ? t.enterFailed : said(error));
   }
 }
 
 async function start(): Promise<void> {
-  about = await api.about();
-  requests.hidden = !about.has_contact_form;
-  nameByLink(about.operator);
+  const facts = await api.about();
+  about.set(facts);
+  const { name } = operator.get();
+  operator.set({ name: facts.operator || name, isNamed: facts.operator !== "" });
   document.body.classList.remove("locked");
-  main.replaceChildren(aside, el("div", { class: "pane" }, alertLine, content));
-  if (about.keeps_chats) {
-    list.offer(about.presets);
-    aside.replaceChildren(watch.node, list.node);
-    list.load();
+  main.replaceChildren(aside, el("div", { className: "pane" }, alertLine, content));
+  if (facts.keeps_chats) {
+    aside.replaceChildren(troubleLine(watch.state), list(facts.presets));
+    inbox.load();
   }
   route();
 }
 
-function frame(): void {
-  document.title = t.title;
-  document.documentElement.lang = isChinese ? "zh-CN" : "en";
-  const choose = button({ class: "quiet" }, () => file.click(), t.openLog);
-  const leave = button(
-    { class: "quiet when-open" },
-    () => {
-      api.leave();
-      locked();
-    },
-    t.leave,
-  );
-  nav.setAttribute("aria-label", t.title);
-  nav.append(
-    sessions,
-    requests,
-    el("a", { href: "#insights", class: "when-open" }, it.insights),
-    el("a", { href: "#keys", class: "when-open" }, t.keys),
-    choose,
-    watch.control,
-    leave,
-    file,
-  );
-  file.addEventListener("change", () => {
-    void logAnywhere(file.files?.[0]);
-    file.value = "";
-  });
-  addEventListener("dragover", (event) => event.preventDefault());
-  addEventListener("drop", (event) => {
-    event.preventDefault();
-    void logAnywhere(event.dataTransfer?.files[0]);
+function list(presets: readonly string[]): HTMLElement {
+  const more = () => void inbox.more();
+  return listView(inbox.state, current, presets, {
+    load: (query) => inbox.load(query),
+    more,
+    open,
   });
 }
 
-async function logAnywhere(chosen: File | undefined): Promise<void> {
-  if (!content.isConnected) main.replaceChildren(el("div", { class: "pane" }, alertLine, content));
-  await openFile(chosen);
+function leave(): void {
+  api.leave();
+  locked();
 }
 
 async function begin(): Promise<void> {
-  frame();
+  const read = (file: File | undefined) => void openFile(file);
+  frame(nav, watch.state, about, bell(watch.state, { isSeen, open }), { read, leave });
+  watch.state.listen(({ hasChanged }) => {
+    if (hasChanged && isListed()) void inbox.refresh();
+  });
   keepTime();
   if (location.hash.startsWith(TICKET)) return withTicket();
   if (!api.hasPass) return locked();
   try {
     await start();
   } catch (error) {
-    if (error instanceof ShutOut) locked();
-    else locked(error instanceof Error ? error.message : String(error));
+    locked(error instanceof ShutOut ? "" : said(error));
   }
 }
 
 addEventListener("hashchange", () => {
   if (location.hash.startsWith(TICKET)) void withTicket();
-  else if (!document.body.classList.contains("locked")) route();
+  else if (!isLocked()) route();
 });
 
 /** Removes the ticket from the address first, so that it does not stay in the browser's history. */

@@ -24,16 +24,16 @@ export function gapsCard(found: Insights, counted: number): HTMLElement {
   const save = () => download(csvFile(groupsCsv(gaps)), "kefu-not-answered.csv");
   const node = el(
     "section",
-    { class: "card gaps" },
-    el("h3", {}, it.gaps, gaps.length > 0 && button({ class: "quiet save" }, save, it.csv)),
-    el("p", { class: "muted" }, gapsText(found, counted)),
+    { className: "card gaps" },
+    el("h3", {}, it.gaps, gaps.length > 0 && button({ className: "quiet save" }, save, it.csv)),
+    el("p", { className: "muted" }, gapsText(found, counted)),
   );
   if (!gaps.length) return node;
-  const list = el("ol", { class: "questions" });
+  const list = el("ol", { className: "questions" });
   for (const one of gaps) {
-    const facts = el("span", { class: "row-facts" });
+    const facts = el("span", { className: "row-facts" });
     for (const reason of one.reasons) {
-      facts.append(el("span", { class: "status" }, it.reason[reason] ?? reason));
+      facts.append(el("span", { className: "status" }, it.reason[reason] ?? reason));
     }
     facts.append(`${it.times(whole(one.times))} · `, time(one.at));
     const comments = one.comments.slice(0, SHOWN).map(commentOf);
@@ -47,12 +47,17 @@ export function questionsCard({ questions, read, is_whole }: Insights): HTMLElem
   const save = () => download(csvFile(groupsCsv(questions)), "kefu-questions.csv");
   const node = el(
     "section",
-    { class: "card asked" },
-    el("h3", {}, it.asked, questions.length > 0 && button({ class: "quiet save" }, save, it.csv)),
-    el("p", { class: "muted" }, (is_whole ? it.askedHint : it.askedNewest)(whole(read))),
+    { className: "card asked" },
+    el(
+      "h3",
+      {},
+      it.asked,
+      questions.length > 0 && button({ className: "quiet save" }, save, it.csv),
+    ),
+    el("p", { className: "muted" }, (is_whole ? it.askedHint : it.askedNewest)(whole(read))),
   );
   const most = Math.max(1, ...questions.map(({ times }) => times));
-  const list = el("ol", { class: "questions" });
+  const list = el("ol", { className: "questions" });
   for (const one of questions) {
     const bar = svg("svg", { class: "meter", viewBox: "0 0 100 6", preserveAspectRatio: "none" });
     bar.setAttribute("aria-hidden", "true");
@@ -60,7 +65,7 @@ export function questionsCard({ questions, read, is_whole }: Insights): HTMLElem
       svg("rect", { class: "ground", width: 100, height: 6 }),
       svg("rect", { class: "stream", width: (100 * one.times) / most, height: 6 }),
     );
-    const count = el("span", { class: "row-facts" }, bar, it.times(whole(one.times)));
+    const count = el("span", { className: "row-facts" }, bar, it.times(whole(one.times)));
     list.append(el("li", {}, question(one), count));
   }
   if (questions.length) node.append(list);

@@ -97,7 +97,7 @@ export function callOf(
 }
 
 export function stepList(steps: readonly Step[], question: Message, kept: Whole): HTMLElement {
-  const list = el("ol", { class: "steps", "aria-label": tool.steps });
+  const list = el("ol", { className: "steps", ariaLabel: tool.steps });
   for (const step of steps) list.append(el("li", {}, stepCard(step, question, kept)));
   return list;
 }
@@ -110,25 +110,25 @@ function stepCard(step: Step, question: Message, kept: Whole): HTMLElement {
   const call = callOf(step, question.steps ?? [], calls);
   return el(
     "details",
-    { class: "tool step" },
+    { className: "tool step" },
     el(
       "summary",
       {},
       el("bdi", {}, step.title || step.name),
       " ",
-      el("span", { class: `status ${isGood ? "good" : ""}` }, tool.state[outcome] ?? outcome),
-      step.ms > 0 && el("span", { class: "muted" }, seconds(step.ms / 1000)),
+      el("span", { className: `status ${isGood ? "good" : ""}` }, tool.state[outcome] ?? outcome),
+      step.ms > 0 && el("span", { className: "muted" }, seconds(step.ms / 1000)),
     ),
-    el("p", { class: "muted" }, el("code", {}, step.name), call && place(call, calls)),
+    el("p", { className: "muted" }, el("code", {}, step.name), call && place(call, calls)),
     step.card && shown(tool.card, el("p", {}, isolated(step.card))),
-    step.arguments && shown(tool.arguments, el("pre", { tabindex: 0 }, pretty(step.arguments))),
-    result && shown(tool.result, el("pre", { tabindex: 0 }, pretty(result))),
-    result.endsWith(CUT) && el("p", { class: "muted" }, tool.cut),
+    step.arguments && shown(tool.arguments, el("pre", { tabIndex: 0 }, pretty(step.arguments))),
+    result && shown(tool.result, el("pre", { tabIndex: 0 }, pretty(result))),
+    result.endsWith(CUT) && el("p", { className: "muted" }, tool.cut),
   );
 }
 
 function shown(name: string, value: HTMLElement): HTMLElement {
-  return el("div", {}, el("p", { class: "muted" }, name), value);
+  return el("div", {}, el("p", { className: "muted" }, name), value);
 }
 
 /** Leads to the record of a request, and has its tokens. */
@@ -137,7 +137,7 @@ function place(call: Call, calls: readonly Call[]): Child {
   const { prompt_tokens: prompt, completion_tokens: answer } = call;
   const tokens =
     prompt === null ? "" : ` · ${t.tokensN(`${whole(prompt)} + ${whole(answer ?? 0)}`)}`;
-  return button({ class: "quiet" }, to, t.call(calls.indexOf(call) + 1) + tokens);
+  return button({ className: "quiet" }, to, t.call(calls.indexOf(call) + 1) + tokens);
 }
 
 /** Indented, if it is JSON. */

@@ -1,11 +1,13 @@
 /** The current state of the keys and of the store. */
 
 import { el } from "./dom.ts";
+import type { Waiting } from "./state/queue.ts";
+import type { Store } from "./state/store.ts";
 import { seconds, t, whole } from "./texts.ts";
 import type { About, Key } from "./types.ts";
 
 export function keysView(keys: readonly Key[]): HTMLElement {
-  const node = el("div", { class: "sums" }, el("h2", { tabindex: -1 }, t.keys));
+  const node = el("div", { className: "sums" }, el("h2", { tabIndex: -1 }, t.keys));
   if (!keys.length) return append(node, el("p", {}, t.noKeys));
   const body = el("tbody");
   for (const key of keys) {
@@ -19,17 +21,27 @@ export function keysView(keys: readonly Key[]): HTMLElement {
         el(
           "td",
           {},
-          el("span", { class: `state ${key.status}` }, t.state[key.status] ?? key.status),
+          el("span", { className: `state ${key.status}` }, t.state[key.status] ?? key.status),
           ` ${left}`,
         ),
-        el("td", { class: "number" }, whole(key.rate_limited)),
-        el("td", { class: "number" }, whole(key.failing)),
+        el("td", { className: "number" }, whole(key.rate_limited)),
+        el("td", { className: "number" }, whole(key.failing)),
         el("td", {}, tries.map(([name, n]) => `${name} ${whole(n)}`).join(", ") || "–"),
       ),
     );
   }
   const table = el("table", {}, header([t.key, t.status, "429", "5xx", t.tries]), body);
-  return append(node, scrolled(table), el("p", { class: "muted" }, t.keysHint));
+  return append(node, scrolled(table), el("p", { className: "muted" }, t.keysHint));
+}
+
+/** Why deliveries of requests fail. */
+export function troubleLine(waiting: Store<Waiting>): HTMLElement {
+  const node = el("p", { className: "trouble", role: "alert" });
+  waiting.follow(({ trouble }) => {
+    node.textContent = trouble;
+    node.hidden = trouble === "";
+  });
+  return node;
 }
 
 /** The fill level of the store, and the features that it has switched off. */
@@ -37,8 +49,8 @@ export function storeLines(about: About | undefined): HTMLElement[] {
   if (!about?.store) return [];
   const { used, limit, level } = about.store;
   const off = t.storeLevel[level];
-  const lines = [el("p", { class: "store muted" }, t.store(megabytes(used), megabytes(limit)))];
-  return off ? [...lines, el("p", { class: "trouble" }, off)] : lines;
+  const lines = [el("p", { className: "store muted" }, t.store(megabytes(used), megabytes(limit)))];
+  return off ? [...lines, el("p", { className: "trouble" }, off)] : lines;
 }
 
 function megabytes(bytes: number): string {
@@ -52,7 +64,7 @@ export function header(names: readonly string[]): HTMLElement {
 }
 
 export function scrolled(table: HTMLElement): HTMLElement {
-  return el("div", { class: "scrolled", tabindex: 0 }, table);
+  return el("div", { className: "scrolled", tabIndex: 0 }, table);
 }
 
 function append(node: HTMLElement, ...children: (Node | string)[]): HTMLElement {

@@ -27,7 +27,7 @@ export function ago(unix: number, now = Date.now() / 1000): string {
 
 export function time(unix: number): HTMLElement {
   const at = new Date(unix * 1000).toISOString();
-  return el("time", { datetime: at, title: moment(unix) }, ago(unix));
+  return el("time", { dateTime: at, title: moment(unix) }, ago(unix));
 }
 
 /** The time of a message: after a day its date and hour. */

@@ -1,15 +1,15 @@
 /** The computations of the panel: differences, reasons, logs, a command line. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
-import type { Call, Message } from "../../panel/types.ts";
+import type { Call, Message, Row } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
-type List = typeof import("../../panel/list.ts");
+type Inbox = typeof import("../../panel/state/inbox.ts");
 let why: Why;
-let list: List;
+let inbox: Inbox;
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
@@ -17,7 +17,7 @@ beforeAll(async () => {
     vi.unstubAllGlobals();
   });
   why = await import("../../panel/why.ts");
-  list = await import("../../panel/list.ts");
+  inbox = await import("../../panel/state/inbox.ts");
 });
 
 const CALL: Call = {
@@ -182,24 +182,44 @@ test("an incomplete last line and unknown lines are skipped, and other files are
   }
 });
 
-test("only api.ts makes requests and keeps anything; nothing makes markup of text (P32)", () => {
-  const names = ["main", "list", "call", "conversation", "sums", "dom", "log", "copy", "why"];
-  for (const name of names) {
-    const code = readFileSync(new URL(`../../panel/${name}.ts`, import.meta.url), "utf8");
+const PANEL = new URL("../../panel/", import.meta.url);
+
+test("only main.ts knows the requests: views get values; nothing makes markup of text (P32)", () => {
+  const names = readdirSync(PANEL, { recursive: true, encoding: "utf8" });
+  const sources = names.filter((name) => name.endsWith(".ts"));
+  expect(sources.length).toBeGreaterThan(30);
+  for (const name of sources) {
+    const code = readFileSync(new URL(name, PANEL), "utf8");
     expect(code, name).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\("on/,
     );
-    expect(code, name).not.toMatch(/\bfetch\(|XMLHttpRequest|sessionStorage|localStorage|cookie/);
+    if (name !== "api.ts") expect(code, name).not.toMatch(/\bfetch\(|XMLHttpRequest|cookie/);
+    if (name !== "main.ts") expect(code, name).not.toContain('/api.ts"');
   }
+});
+
+test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
+  const row = (id: string, updated_at: number) => ({ id, updated_at }) as Row;
+  const shown = [row("c", 30), row("b", 20), row("a", 10)];
+  const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
+  const merged = inbox.mergedRows(shown, [row("d", 40), row("b", 35)], false);
+  expect(ids(merged)).toEqual(["d", "b", "c", "a"]);
+  expect(ids(inbox.mergedRows(shown, [row("d", 40), row("b", 20)], false))).toEqual([
+    "d",
+    "b",
+    "a",
+  ]);
+  expect(ids(inbox.mergedRows(shown, [row("b", 20)], true))).toEqual(["b"]);
+  expect(ids(inbox.mergedRows(shown, [], true))).toEqual([]);
 });
 
 test("a filter goes on until it has rows, a search until it has read 2,000 chats (M2)", () => {
   const page = { rows: [], cursor: "next", read: 1000, waiting: 0 };
-  expect(list.goesOn(page, false, 5000, 0)).toBe(true);
-  expect(list.goesOn(page, false, 1000, 1)).toBe(false);
-  expect(list.goesOn(page, true, 1000, 1)).toBe(true);
-  expect(list.goesOn(page, true, 2000, 0)).toBe(false);
-  expect(list.goesOn({ ...page, read: null }, false, 0, 0)).toBe(false);
-  expect(list.goesOn({ ...page, read: null, waiting: 9 }, true, 0, 0)).toBe(true);
-  expect(list.goesOn({ ...page, cursor: null }, false, 1000, 0)).toBe(false);
+  expect(inbox.goesOn(page, false, 5000, 0)).toBe(true);
+  expect(inbox.goesOn(page, false, 1000, 1)).toBe(false);
+  expect(inbox.goesOn(page, true, 1000, 1)).toBe(true);
+  expect(inbox.goesOn(page, true, 2000, 0)).toBe(false);
+  expect(inbox.goesOn({ ...page, read: null }, false, 0, 0)).toBe(false);
+  expect(inbox.goesOn({ ...page, read: null, waiting: 9 }, true, 0, 0)).toBe(true);
+  expect(inbox.goesOn({ ...page, cursor: null }, false, 1000, 0)).toBe(false);
 });

@@ -1,9 +1,9 @@
 /** Creates elements. Text becomes a text node, never markup. */
 
 type Child = Node | string;
-type Tag = keyof HTMLElementTagNameMap;
+export type Tag = keyof HTMLElementTagNameMap;
 /** TypeScript does not know that a text can be assigned to a DOMTokenList. */
-type Properties<T extends Tag> = Partial<Omit<HTMLElementTagNameMap[T], "part">> & {
+export type Properties<T extends Tag> = Partial<Omit<HTMLElementTagNameMap[T], "part">> & {
   readonly part?: string;
 };
 

@@ -1,0 +1,28 @@
+/** The sign-in. Log files need none, because they stay on this computer. */
+
+import { el } from "./dom.ts";
+import { t } from "./texts.ts";
+
+/** `message`: why the last sign-in failed; "" if it did not. */
+export function entrance(message: string, enter: (token: string) => void): HTMLElement {
+  const token = el("input", {
+    type: "password",
+    name: "token",
+    autocomplete: "off",
+    required: true,
+  });
+  const form = el(
+    "form",
+    { className: "entrance" },
+    el("h2", {}, t.enterTitle),
+    el("p", { className: "muted" }, t.enterHow),
+    el("p", { className: "trouble", role: "alert", hidden: !message }, message),
+    el("label", {}, t.token, token),
+    el("button", { type: "submit", className: "accent" }, t.enter),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    enter(token.value.trim());
+  });
+  return form;
+}

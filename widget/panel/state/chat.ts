@@ -1,0 +1,103 @@
+/** The opened session: its messages, who attends to it, and what the operator does in it. */
+
+import { uuid } from "../../src/open/uuid.ts";
+import type { Attendance, Message, Whole } from "../types.ts";
+import { Store } from "./store.ts";
+
+const POLL_MS = 3_000;
+/** An answer may be stored after messages with greater ids; this number of ids is read again. */
+const OVERLAP = 40;
+
+export interface Talk {
+  readonly attendance: Attendance;
+  /** The messages that came while the session was open. */
+  readonly fresh: readonly Message[];
+  /** Why the operator's last act failed; empty if it did not. */
+  readonly trouble: string;
+}
+
+export interface ChatRequests {
+  talk(
+    id: string,
+    after: number,
+  ): Promise<{ attendance: Attendance; messages: readonly Message[] }>;
+  attend(id: string, state: string, operator: string, from?: string): Promise<Attendance>;
+  say(id: string, lineId: string, operator: string, text: string): Promise<void>;
+}
+
+const NOBODY: Attendance = { state: "bot", operator: "", since: 0 };
+
+export class Chat {
+  readonly state: Store<Talk>;
+  readonly #id: string;
+  readonly #ask: ChatRequests;
+  readonly #known: Set<number>;
+  #lineId = uuid();
+  #isOpen = true;
+
+  constructor({ session, messages }: Whole, ask: ChatRequests) {
+    this.#id = session.id;
+    this.#ask = ask;
+    this.#known = new Set(messages.map(({ id }) => id));
+    const attendance = session.attendance ?? NOBODY;
+    this.state = new Store<Talk>({ attendance, fresh: [], trouble: "" });
+    setTimeout(() => void this.#poll(), POLL_MS);
+  }
+
+  /** Ends the requests for new messages. */
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  /** Asks for new messages while somebody waits, until the session is left. */
+  async #poll(): Promise<void> {
+    if (!this.#isOpen) return;
+    // A failed request is repeated by the next request.
+    if (isLive(this.state.get()) && !document.hidden) await this.#look().catch(() => {});
+    setTimeout(() => void this.#poll(), POLL_MS);
+  }
+
+  async #look(): Promise<void> {
+    const after = Math.max(0, ...this.#known) - OVERLAP;
+    const { attendance, messages } = await this.#ask.talk(this.#id, after);
+    const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
+    for (const { id } of came) this.#known.add(id);
+    this.state.patch({ attendance, fresh: [...this.state.get().fresh, ...came] });
+  }
+
+  /** Takes the session over, hands it back or closes it. `takenFrom`: the operator who has it. */
+  attend(state: string, operator: string, takenFrom?: string): Promise<boolean> {
+    return this.#tried(async () => {
+      const attendance = await this.#ask.attend(this.#id, state, operator, takenFrom);
+      this.state.patch({ attendance });
+    });
+  }
+
+  /** Writes to the visitor. */
+  async say(text: string): Promise<boolean> {
+    const { operator } = this.state.get().attendance;
+    // A repetition has the same id: the line may have been stored although its answer was lost.
+    const isSaid = await this.#tried(() => this.#ask.say(this.#id, this.#lineId, operator, text));
+    if (isSaid) this.#lineId = uuid();
+    return isSaid;
+  }
+
+  /** Returns whether the work succeeded; the state has the reason if it did not. */
+  async #tried(work: () => Promise<void>): Promise<boolean> {
+    this.state.patch({ trouble: "" });
+    try {
+      await work();
+      await this.#look();
+      return true;
+    } catch (error) {
+      this.state.patch({ trouble: error instanceof Error ? error.message : String(error) });
+      await this.#look().catch(() => {}); // another operator may have the session now
+      return false;
+    }
+  }
+}
+
+/** Whether the visitor waits for a person, or is with one. */
+export function isLive({ attendance }: Talk): boolean {
+  return ["waiting", "person"].includes(attendance.state);
+}

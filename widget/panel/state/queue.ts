@@ -1,0 +1,78 @@
+/** Who waits for the operator: asked every few seconds while the panel is open. */
+
+import type { Queue, Row } from "../types.ts";
+import { Store } from "./store.ts";
+
+const LOOK_MS = 4_500;
+/** The pause while many wait, because each look reads them, and after a failure. */
+const LONG_LOOK_MS = 30_000;
+
+export interface Waiting {
+  /** The number of chats that wait for the operator; "" for none. */
+  readonly count: string;
+  /** The chats that were not in the look before, or have a new line. */
+  readonly fresh: readonly Row[];
+  /** Why deliveries fail. */
+  readonly trouble: string;
+  /** Whether the chats differ from those of the look before. */
+  readonly hasChanged: boolean;
+}
+
+export interface Watched {
+  /** The name of the operator. */
+  name(): string;
+  /** Whether the operator has a chat on the screen. */
+  isSeen(id: string): boolean;
+  /** Undefined while nobody is signed in. */
+  ask(): Promise<Queue> | undefined;
+}
+
+export class Watch {
+  readonly state = new Store<Waiting>({ count: "", fresh: [], trouble: "", hasChanged: false });
+  readonly #watched: Watched;
+  /** The chats of the last look, by their newest lines. */
+  #known: ReadonlySet<string> = new Set();
+  /** The newest line of each chat that was on the screen. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+    void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    let pause = LONG_LOOK_MS;
+    try {
+      const queue = await this.#watched.ask();
+      if (queue) this.#tell(queue);
+      if (!queue?.waiting.cursor) pause = LOOK_MS;
+    } catch {
+      // The next look tries again. An expired pass shows with the operator's next click.
+    }
+    setTimeout(() => void this.#look(), pause);
+  }
+
+  #tell({ waiting, person, trouble }: Queue): void {
+    for (const { id, updated_at } of person.rows) {
+      if (this.#watched.isSeen(id)) this.#seen.set(id, updated_at);
+    }
+    const name = this.#watched.name();
+    const unread = person.rows.filter(
+      (row) =>
+        row.line_by === "" &&
+        row.attendance.operator === name &&
+        this.#seen.get(row.id) !== row.updated_at,
+    );
+    const rows = [...waiting.rows, ...unread];
+    const known = this.#known;
+    const fresh = rows.filter((row) => !known.has(keyOf(row)));
+    this.#known = new Set(rows.map(keyOf));
+    const count = rows.length ? `${rows.length}${waiting.cursor ? "+" : ""}` : "";
+    const hasChanged = fresh.length > 0 || known.size !== rows.length;
+    this.state.set({ count, fresh, trouble, hasChanged });
+  }
+}
+
+function keyOf({ id, attendance, updated_at }: Row): string {
+  return `${id} ${attendance.state === "person" && updated_at}`;
+}

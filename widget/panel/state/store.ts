@@ -1,0 +1,35 @@
+/** A value of the page, and the functions that are called when it changes. */
+
+export class Store<T> {
+  #value: T;
+  readonly #listeners = new Set<(value: T) => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  get(): T {
+    return this.#value;
+  }
+
+  set(value: T): void {
+    this.#value = value;
+    for (const listener of this.#listeners) listener(value);
+  }
+
+  /** Changes some fields of the value. */
+  patch(fields: Partial<T>): void {
+    this.set({ ...this.#value, ...fields });
+  }
+
+  /** Calls `listener` after each change. */
+  listen(listener: (value: T) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Calls `listener` now and after each change. */
+  follow(listener: (value: T) => void): void {
+    this.listen(listener);
+    listener(this.#value);
+  }
+}
