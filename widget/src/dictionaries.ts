@@ -3,6 +3,7 @@
 import type { AnswerTexts } from "./answer/english.ts";
 import type { CommentTexts } from "./features/comment/english.ts";
 import type { ContactTexts } from "./features/contact/english.ts";
+import type { ReasonTexts } from "./features/refusal/english.ts";
 import type { TalkTexts } from "./features/talk/english.ts";
 import type { TipTexts } from "./features/tip/english.ts";
 import type { ToolTexts } from "./features/tools/english.ts";
@@ -15,6 +16,7 @@ export type Dictionary = Partial<
     AnswerTexts &
     CommentTexts &
     ContactTexts &
+    ReasonTexts &
     TalkTexts &
     TipTexts &
     ToolTexts &

@@ -19,7 +19,6 @@ import { calm } from "./calm.ts";
 import { codeCopier } from "./copy.ts";
 import { countDown } from "./countdown.ts";
 import { ENGLISH } from "./english.ts";
-import { explain } from "./explain.ts";
 import { fade } from "./fade.ts";
 import type { Kit, Restored } from "./feature.ts";
 import { featuresOf } from "./features.ts";
@@ -140,7 +139,6 @@ export default function answer(
       const note = lastNote();
       if (!note) return;
       features.tell("failed", note, turn);
-      void explain(note, words, speak, turn.ending, apiUrl);
     },
     /** Resolves when the features that are needed so far are loaded, or cannot be. */
     loaded: features.loaded,

@@ -30,11 +30,6 @@ export interface AnswerTexts {
   readonly tryingAgain: string;
   /** Shown while an answer is taken up after its connection was lost. */
   readonly reconnecting: string;
-  /** Notes about a message that the service refused. */
-  readonly refused: string;
-  readonly tooLong: string;
-  readonly spent: string;
-  readonly notHuman: string;
 }
 
 export const ENGLISH: AnswerTexts = {
@@ -58,8 +53,4 @@ export const ENGLISH: AnswerTexts = {
   newest: "Go to the newest message",
   tryingAgain: "Trying again in {seconds} s",
   reconnecting: "The connection was lost. Reconnecting…",
-  refused: "The chat is not available on this page.",
-  tooLong: "The message is too long. Please shorten it.",
-  spent: "There are no answers left for today. Please come back tomorrow.",
-  notHuman: "The check for robots did not pass. Please try again.",
 };

@@ -52,6 +52,11 @@ const FEATURES: Readonly<Record<string, Due>> = {
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
   times: { changed: (_kit, node, turn) => isAfterPause(node, turn) },
+  // Of troubles, the panel has texts for those of the line alone.
+  refusal: {
+    failed: ({ texts }, _note, { ending }) =>
+      ending === "unreachable" || !(ending in texts.endings),
+  },
   tip: { started: ({ settings }) => !!textOf(settings.tip) },
   // Those that change a question: each one changes what the next one has made.
   check: { asking: ({ settings }) => !!settings.botCheck },

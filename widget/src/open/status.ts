@@ -21,7 +21,7 @@ export function noticeOf(texts: Texts, waiting: Waiting | undefined): string | u
   return waiting === "offline" ? texts.sendingWaits : texts.endings[waiting];
 }
 
-/** The note about an ending; `explain.ts` has better words for some. */
+/** The note about an ending; the feature `refusal` has better words for some. */
 export function endingText({ endings }: Texts, ending: Ending): string {
   return (endings as Partial<Record<Ending, string>>)[ending] ?? endings.invalid_request;
 }

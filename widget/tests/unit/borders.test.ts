@@ -53,8 +53,8 @@ test("a layer imports code of earlier layers alone, and a feature no other featu
 
 test("requests and files are fetched in few places", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
-    "answer/probe.ts",
     "dictionaries.ts",
+    "features/refusal/probe.ts",
     "open/transport/http.ts",
     "renew.ts",
   ]);
