@@ -76,6 +76,15 @@ function stepsOn(page, url, seen, violations) {
     async focused(name) {
       seen[name] = await page.evaluate(() => document.activeElement?.textContent);
     },
+    async active(name) {
+      seen[name] = await page.evaluate(() => {
+        const { tagName, name, value } = document.activeElement;
+        return [tagName, name, value].filter(Boolean).join(" ");
+      });
+    },
+    async keys(keys) {
+      for (const key of keys) await page.keyboard.press(key);
+    },
     async file(path) {
       await turnTo(() => page.locator("input[type=file]").setInputFiles(path));
     },

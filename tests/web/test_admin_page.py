@@ -388,6 +388,60 @@ def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: 
     assert all("404" in error for error in seen["errors"])
 
 
+def test_h21_an_operator_works_with_the_keyboard_and_letters_in_a_field_are_text(
+    kept: Kept,
+) -> None:
+    said(kept.stage, "Is anybody there?")
+    bar = ".talk"
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("texts", ["rows", ".rows strong"]),
+        ("keys", ["j", "j"]),
+        ("focused", "second"),
+        ("keys", ["k"]),
+        ("focused", "first"),
+        ("keys", ["Enter"]),
+        ("wait", bar),
+        ("active", "opened"),
+        ("keys", ["r"]),
+        ("active", "nameless"),
+        ("keys", [*"Jek?", "Enter"]),
+        ("wait", f"{bar} textarea"),
+        ("wait", f"{bar} textarea:focus"),
+        ("keys", [*"e?rjk"]),
+        ("active", "typed"),
+        ("keys", ["Escape"]),
+        ("active", "left"),
+        ("keys", ["r"]),
+        ("active", "again"),
+        ("keys", ["Escape", "e"]),
+        ("wait", f"{bar} input"),
+        ("texts", ["ended", f"{bar} [role=status]"]),
+        ("keys", ["?"]),
+        ("texts", ["help", "dialog[open] .shortcuts > div"]),
+        ("axe", "help"),
+        ("click", "dialog[open] input"),
+        ("keys", ["Escape", "Escape"]),
+        ("focused", "back"),
+        ("wait", ".pick"),
+        ("keys", ["j", "?"]),
+        ("focused", "off"),
+        ("count", ["shown", "dialog[open]"]),
+    )
+    assert (seen["errors"], seen["axe"]) == ([], [])
+    first, second = seen["rows"][:2]
+    assert first in seen["first"]
+    assert second in seen["second"]
+    assert (seen["opened"], seen["nameless"]) == ("H2", "INPUT operator")
+    assert (seen["typed"], seen["left"]) == ("TEXTAREA text e?rjk", "H2")
+    assert seen["again"] == seen["typed"]
+    assert "Closed by \u2068Jek?\u2069" in seen["ended"][0]
+    assert [one[0] for one in seen["help"]] == ["j", "k", "r", "e", "E", "?"]
+    assert first in seen["back"]
+    assert (seen["off"], seen["shown"]) == (seen["back"], 0)
+
+
 def test_p32_the_page_holds_no_data_and_allows_nothing_else(kept: Kept) -> None:
     page = httpx.get(f"{kept.stage.url}/admin")
     assert page.status_code == 200

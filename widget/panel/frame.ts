@@ -13,12 +13,12 @@ export interface FrameActs {
   leave(): void;
 }
 
-/** Fills the navigation. `bell`: the switch of notifications. */
+/** Fills the navigation. `controls`: the switch of notifications, and the help for the keyboard. */
 export function frame(
   nav: HTMLElement,
   waiting: Store<Waiting>,
   about: Store<About | undefined>,
-  bell: HTMLElement,
+  controls: readonly HTMLElement[],
   acts: FrameActs,
 ): void {
   document.documentElement.lang = isChinese ? "zh-CN" : "en";
@@ -33,7 +33,7 @@ export function frame(
     link("#insights", it.insights),
     link("#keys", t.keys),
     button({ className: "quiet" }, () => file.click(), t.openLog),
-    bell,
+    ...controls,
     button({ className: "quiet when-open" }, () => acts.leave(), t.leave),
     file,
   );

@@ -27,7 +27,6 @@ export function listView(
   acts: ListActs,
 ): HTMLElement {
   const rows = new Rows<Row>(el("ul", { className: "rows" }), rowOf);
-  rows.node.addEventListener("keydown", (event) => move(event, rows.node));
   const more = button({ className: "pill", hidden: true }, () => acts.more());
   const note = el("p", { className: "loading", role: "status" });
   const form = filters();
@@ -52,7 +51,9 @@ export function listView(
     note.textContent = noteOf(now);
   });
   current.listen((id) => mark(rows.node, id));
-  return el("div", { className: "list" }, form, note, rows.node, more);
+  const node = el("div", { className: "list" }, form, note, rows.node, more);
+  rows.node.addEventListener("keydown", (event) => move(event, node));
+  return node;
 }
 
 function noteOf({ status, rows, query, cursor, read, waiting }: Listed): string {
@@ -119,10 +120,17 @@ function rowOf(row: Row): HTMLElement {
 
 /** Arrow keys go through the list. */
 function move(event: KeyboardEvent, rows: HTMLElement): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const links = [...rows.querySelectorAll("a")];
-  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-  if (!step || at < 0) return;
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!by || !rows.contains(document.activeElement)) return;
   event.preventDefault();
-  links[at + step]?.focus();
+  stepIn(rows, by);
+}
+
+/** Puts the focus on the next link of `node`, or on the one before: from the focused or open one. */
+export function stepIn(node: HTMLElement, by: number): void {
+  const links = [...node.querySelectorAll<HTMLElement>(".rows a")];
+  const focused = links.indexOf(document.activeElement as HTMLElement);
+  const open = links.findIndex((link) => link.ariaCurrent);
+  const next = focused < 0 && open < 0 ? 0 : (focused < 0 ? open : focused) + by;
+  links[next]?.focus();
 }

@@ -8,10 +8,11 @@ import { el } from "./dom.ts";
 import { entrance } from "./entrance.ts";
 import { frame, markLink } from "./frame.ts";
 import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
-import { listView } from "./list.ts";
+import { listView, stepIn } from "./list.ts";
 import { readLog } from "./log.ts";
 import { markFound } from "./marks.ts";
 import { download } from "./save.ts";
+import { shortcuts } from "./shortcuts.ts";
 import { Chat } from "./state/chat.ts";
 import { Inbox } from "./state/inbox.ts";
 import { operatorOfTab } from "./state/operator.ts";
@@ -62,6 +63,14 @@ function isSeen(id: string): boolean {
 
 function open(id: string): void {
   location.hash = `s=${encodeURIComponent(id)}`;
+}
+
+/** Returns from a chat or another view to the list. */
+function back(): void {
+  const link = aside.querySelector<HTMLElement>(".rows [aria-current]");
+  location.hash = "";
+  document.body.classList.remove("one");
+  (link ?? aside.querySelector<HTMLElement>(".rows a"))?.focus();
 }
 
 function failed(error: unknown): void {
@@ -226,7 +235,7 @@ async function start(): Promise<void> {
   const facts = await api.about();
   about.set(facts);
   const { name } = operator.get();
-  operator.set({ name: facts.operator || name, isNamed: facts.operator !== "" });
+  operator.patch({ name: facts.operator || name, isNamed: facts.operator !== "" });
   document.body.classList.remove("locked");
   main.replaceChildren(aside, el("div", { className: "pane" }, alertLine, content));
   if (facts.keeps_chats) {
@@ -252,7 +261,9 @@ function leave(): void {
 
 async function begin(): Promise<void> {
   const read = (file: File | undefined) => void openFile(file);
-  frame(nav, watch.state, about, bell(watch.state, { isSeen, open }), { read, leave });
+  const keys = shortcuts(operator, { step: (by) => stepIn(aside, by), back });
+  const controls = [bell(watch.state, { isSeen, open }), ...keys];
+  frame(nav, watch.state, about, controls, { read, leave });
   watch.state.listen(({ hasChanged }) => {
     if (hasChanged && isListed()) void inbox.refresh();
   });

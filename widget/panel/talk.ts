@@ -33,7 +33,13 @@ class TalkBar {
   readonly #controls = el("div", { className: "talk-controls" });
   readonly #alert = el("p", { className: "trouble", role: "alert", hidden: true });
   /** The field keeps its text while another operator has the session. */
-  readonly #text = el("textarea", { name: "text", rows: 2, maxLength: 4000, required: true });
+  readonly #text = el("textarea", {
+    name: "text",
+    rows: 2,
+    maxLength: 4000,
+    required: true,
+    ariaKeyShortcuts: "r",
+  });
   /** The number of new messages that are shown. */
   #count = 0;
   #drawn: Attendance | undefined;
@@ -106,7 +112,8 @@ class TalkBar {
       el("label", {}, t.yourName, name),
       el(
         "button",
-        { type: "submit", className: "accent" },
+        // One key is too little to take a chat from another operator.
+        { type: "submit", className: "accent", ariaKeyShortcuts: other ? null : "r" },
         other ? t.takeFrom(isolated(other)) : t.takeOver,
       ),
       state === "waiting" &&
@@ -133,7 +140,8 @@ class TalkBar {
     const { operator } = this.#acts.state.get().attendance;
     const turn = (state: string) => () => void this.#turn(state, operator);
     const back = button({ className: "quiet" }, turn("bot"), t.handBack);
-    const close = button({ className: "quiet" }, turn("closed"), t.close);
+    const ends = { className: "quiet", ariaKeyShortcuts: "e" };
+    const close = button(ends, turn("closed"), t.close);
     return [form, el("div", { className: "tools" }, back, close)];
   }
 }
