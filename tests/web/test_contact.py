@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -363,6 +364,30 @@ def test_h1_a_link_takes_the_place_of_the_form(staged: Staged, sessions: str) ->
     shown = {"fields": [], "consent": "", "link": "mailto:help@example.com"}
     assert described(running).json() == shown
     assert send_alone(running, new_id()).status_code == 405
+
+
+async def test_h26_the_form_says_when_a_person_answers_and_the_panel_has_ready_replies(
+    staged: Staged,
+) -> None:
+    hours = {"KEFU_CONTACT_HOURS": "Mon-Sun 00:00-24:00 Europe/Berlin"}
+    replies = {"KEFU_CONTACT_REPLIES": "# Hello\n\nHow can I help?\n\n# Bye\nBye!"}
+    environment = settings()["environment"]
+    running = staged(1, store=STORE, environment={**environment, **hours, **replies})
+    assert described(running).json()["opens_at"] is None
+    about = as_operator(running, "about", "GET").json()
+    assert about["replies"] == [
+        {"name": "Hello", "text": "How can I help?"},
+        {"name": "Bye", "text": "Bye!"},
+    ]
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    hours = {"KEFU_CONTACT_HOURS": f"{tomorrow:%a} 11:00-12:00 UTC"}
+    closed = staged(1, store=STORE, environment={**environment, **hours})
+    visitor = Visitor(closed)
+    assert (await visitor.say("Can I talk to a person?")).complete
+    shown = (await visitor.look("/contact")).json()
+    assert shown == described(closed).json()
+    at = datetime.fromisoformat(shown["opens_at"])
+    assert at == tomorrow.replace(hour=11, minute=0, second=0, microsecond=0)
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
         openai_tools=settings.serves_openai == "tools",
         openai_server_tools=settings.serves_openai == "server",
         contact_link=settings.contact_link,
+        opens_at=hours.next_opening if (hours := settings.opening_hours) else None,
         demo=not settings.on_aws if settings.demo is None else settings.demo,
         overload_delay=constants.overload_delay,
     )

@@ -80,4 +80,5 @@ def _info(base: Base, *, has_form: bool, has_pages: bool) -> PanelInfo:
             for name, one in settings.presets.items()
             if one.origins
         ],
+        replies=[one._asdict() for one in settings.replies],
     )

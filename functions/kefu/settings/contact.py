@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AfterValidator, SecretStr
 
 from kefu.settings.fields import Names, Section, setting, url_of
+
+if TYPE_CHECKING:
+    from kefu.settings.hours import OpeningHours
+    from kefu.settings.replies import ReadyReply
 
 _LINK = re.compile(r"https://[^\s/]\S*|(mailto|tel):\S+")
 _TOPIC = re.compile(r"sns:arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}")
@@ -59,6 +64,35 @@ def _mailbox(url: str) -> str:
     return url
 
 
+# Each parser is imported only where there is something to parse: it keeps cold starts short.
+
+
+def _hours_of(text: str) -> OpeningHours | None:
+    if not text:
+        return None
+    from kefu.settings.hours import opening_hours
+
+    return opening_hours(text)
+
+
+def _replies_of(text: str) -> list[ReadyReply]:
+    if not text:
+        return []
+    from kefu.settings.replies import replies_in
+
+    return replies_in(text)
+
+
+def _checked(parse: Callable[[str], object]) -> AfterValidator:
+    """Refuse a text that `parse` refuses."""
+
+    def check(text: str) -> str:
+        parse(text)
+        return text
+
+    return AfterValidator(check)
+
+
 class ContactSettings(Section):
     TITLE: ClassVar = "A way to a person"
 
@@ -106,6 +140,32 @@ class ContactSettings(Section):
         "KEFU_CONTACT_PASSWORD",
         "The password of the user in `mail`. Unset: no sign-in.",
     )
+    contact_hours: Annotated[str, _checked(_hours_of)] = setting(
+        "",
+        "contact.hours",
+        "KEFU_CONTACT_HOURS",
+        "When a person answers, with the time zone at the end. At other times the widget says when "
+        "that is again. Unset: it says nothing about it.",
+        examples=["Mon-Fri 09:00-18:00, Sat 10:00-14:00 Europe/Berlin"],
+    )
+    contact_replies: Annotated[str, _checked(_replies_of)] = setting(
+        "",
+        "contact.replies",
+        "KEFU_CONTACT_REPLIES",
+        "Up to 20 ready replies for operators in the panel: a Markdown text, in which each heading "
+        "is the name of the text below it. Unset: none.",
+        examples=["# Greeting\n\nHello! I am looking into it."],
+    )
+
+    @property
+    def opening_hours(self) -> OpeningHours | None:
+        """When a person answers; None if the settings do not say."""
+        return _hours_of(self.contact_hours)
+
+    @property
+    def replies(self) -> list[ReadyReply]:
+        """The ready replies of operators."""
+        return _replies_of(self.contact_replies)
 
     @property
     def has_contact(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -26,6 +27,8 @@ class WebOptions(NamedTuple):
     """Whether the model may use the service's tools for clients of `/v1`."""
     contact_link: str = ""
     """The address at which visitors reach a person; "": no link."""
+    opens_at: Callable[[float], str | None] | None = None
+    """When a person answers again, by Unix time; None as its result: now. None: nobody knows."""
     demo: bool = True
     overload_delay: float = 0.25
     """Seconds by which requests may be late before an overloaded process refuses chats."""

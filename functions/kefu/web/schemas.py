@@ -447,6 +447,9 @@ class ShownForm(TypedDict):
     """The text that the visitor must accept; empty: none."""
     link: str
     """The address at which visitors reach a person, in place of the form; empty without it."""
+    opens_at: NotRequired[str | None]
+    """When persons answer again, such as `2026-01-31T09:00:00+01:00`; None: they answer now.
+    Absent on a server without opening hours."""
 
 
 class ErrorDetail(TypedDict):

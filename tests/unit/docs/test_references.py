@@ -85,8 +85,8 @@ def test_every_file_of_settings_on_a_page_is_accepted(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("prompt.md", "new-prompt.md"):
-        (tmp_path / name).write_text("You are the assistant of a shop.")
+    for name in ("prompt.md", "new-prompt.md", "replies.md"):
+        (tmp_path / name).write_text("# Shop\n\nYou are the assistant of a shop.")
     for block in blocks(page, "toml"):
         if "samconfig" in block or "[tool" in block:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
@@ -93,6 +93,8 @@ class PanelInfo:
     price_output: float | None = None
     sites: Sequence[PanelSite] = ()
     """The sites beside that of the service."""
+    replies: Sequence[Mapping[str, str]] = ()
+    """The ready replies of operators, each with `name` and `text`."""
 
     def of_site(self, name: str) -> PanelInfo:
         """The facts for a sign-in to one site."""

@@ -95,4 +95,7 @@ def _shown(runtime: ChatRuntime, deliveries: DeliveryRunner | None, site: str) -
     form = deliveries.handoff.form if deliveries else None
     fields = cast(list[FormField], list(form.fields) if form else [])
     consent, link = form.consent if form else "", runtime.contact_link_of(site)
-    return {"fields": fields, "consent": consent, "link": link}
+    shown: ShownForm = {"fields": fields, "consent": consent, "link": link}
+    if (opens_at := runtime.options.opens_at) and (fields or link):
+        shown["opens_at"] = opens_at(runtime.gateway.now())
+    return shown
