@@ -39,6 +39,7 @@ class OutputFilter:
         self._shown: list[str] = []
         self._waiting: list[Chunk] = []
         self._head: Json = {}
+        """The last chunk, whose fields the chunk of `close` gets."""
 
     def use(self, layer: MakeFilters, ending: Callable[[], str] = lambda: "") -> None:
         """Add filters behind the existing ones. A layer that makes none adds nothing.
@@ -84,29 +85,31 @@ class OutputFilter:
         rest = {name: text for name, text in rest.items() if text}
         if not rest:
             return []
+        head = {name: self._head.get(name) for name in ("id", "object", "created", "model")}
         choice = {"index": 0, "delta": rest, "finish_reason": None}
-        return [chunk_of({**self._head, "choices": [choice]})]
+        return [chunk_of({**head, "choices": [choice]})]
 
     async def _filtered(self, chunk: Chunk) -> list[Chunk]:
         body = chunk.body
-        self._head = {name: body.get(name) for name in ("id", "object", "created", "model")}
         choice, *others = cast(list[Json], body["choices"])
         delta = cast(Json, choice.get("delta") or {})
         ends = bool(choice.get("finish_reason"))
-        shown: dict[str, object] = {n: v for n, v in delta.items() if not _is_text(n, v)}
-        for name in TEXT_FIELDS:
-            text = await self._through(name, delta.get(name))
-            if ends and name in self._filters:
-                text += await self._rest(name, is_whole=True)
-            if text or delta.get(name) == "":
-                shown[name] = text
+        shown = dict(delta)
+        for name, given in delta.items():
+            if given and name in TEXT_FIELDS and isinstance(given, str):
+                shown[name] = await self._through(name, given)
+        for name in list(self._filters) if ends else ():
+            if rest := await self._rest(name, is_whole=True):
+                shown[name] = f"{shown.get(name) or ''}{rest}"
+        self._head = body
+        if shown == delta:
+            return [chunk] if shown or ends else []
+        shown = {name: one for name, one in shown.items() if one or delta.get(name) == one}
         if not shown and not ends:
             return []
         return [chunk_of({**body, "choices": [{**choice, "delta": shown}, *others]})]
 
-    async def _through(self, name: str, text: object) -> str:
-        if not isinstance(text, str) or not text:
-            return ""
+    async def _through(self, name: str, text: str) -> str:
         if name not in self._filters:
             layers = self._layers
             self._filters[name] = [(one, ending) for make, ending in layers for one in make(name)]
@@ -131,7 +134,3 @@ class OutputFilter:
 
 async def _text(filtered: str | Awaitable[str]) -> str:
     return filtered if isinstance(filtered, str) else await filtered
-
-
-def _is_text(name: str, value: object) -> bool:
-    return name in TEXT_FIELDS and isinstance(value, str)

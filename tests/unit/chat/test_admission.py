@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kefu.chat.admission import BOT_CHECK_RATE, CHECKS_AT_ONCE, Admission, Allowance
+from kefu.chat.admission import BOT_CHECK_RATE, CHECKS_AT_ONCE, TOOL_RATE, Admission, Allowance
 from kefu.chat.limits import Rate
 from kefu.errors import BudgetExhausted, RateLimited, UpstreamUnavailable
 from kefu.stores.memory import MemoryStore
@@ -60,6 +60,27 @@ async def test_messages_reads_and_notes_are_counted_apart() -> None:
     for again in (one.admit_address, one.admit_note):
         with pytest.raises(RateLimited):
             await again("1.1.1.1")
+
+
+@pytest.mark.parametrize(
+    ("per_ip", "ip_changes", "chat_changes"),
+    [(Rate(5, 60), False, True), (None, True, False)],
+    ids=["an address, whatever the chats", "a chat, without a limit for addresses"],
+)
+async def test_a11_calls_of_tools_have_a_limit(
+    per_ip: Rate | None, ip_changes: bool, chat_changes: bool
+) -> None:
+    one = admission(per_ip=per_ip)
+
+    async def call(number: int) -> None:
+        ip = f"1.1.1.{number}" if ip_changes else "6.6.6.6"
+        await one.admit_tool(ip, f"chat {number}" if chat_changes else "chat")
+
+    for number in range(TOOL_RATE.requests):
+        await call(number)
+    with pytest.raises(RateLimited):
+        await call(TOOL_RATE.requests)
+    await one.admit_tool("2.2.2.2", "another chat")
 
 
 async def test_t17_checks_of_one_address_are_counted_and_bounded() -> None:

@@ -21,6 +21,7 @@ from kefu.chat.prompt import (
     request_body,
 )
 from kefu.errors import StoreUnavailable
+from kefu.knowledge.citations import CitationFilter
 from kefu.messages import Message
 from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Chunk, Completion, chunk_of
@@ -157,6 +158,17 @@ async def test_p26_without_filters_chunks_pass_as_they_came() -> None:
     given_chunks = [chunk({"role": "assistant", "content": ""}), chunk({"content": "hi"}), USAGE]
     assert [one for given in given_chunks for one in await visible.feed(given)] == given_chunks
     assert (visible.text, visible.unfiltered.chunks, await visible.close()) == ("hi", 3, [])
+
+
+async def test_p26_a_chunk_that_no_filter_changes_is_passed_on_as_it_is() -> None:
+    """It keeps its JSON text, which need not be written again."""
+    visible = OutputFilter()
+    visible.use(lambda _: [CitationFilter(())])
+    role = chunk({"role": "assistant", "content": "", "refusal": None})
+    end = chunk({"content": None}, finish="stop")
+    given_chunks = [role, chunk({"content": " hello"}), chunk({"content": ", you"}), end]
+    passed = [one for given in given_chunks for one in await visible.feed(given)]
+    assert [one is given for one, given in zip(passed, given_chunks, strict=True)] == [True] * 4
 
 
 @given(st.lists(st.text(max_size=4), max_size=6), st.integers(1, 3))
