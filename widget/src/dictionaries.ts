@@ -3,6 +3,7 @@
 import type { AnswerTexts } from "./answer/english.ts";
 import type { CommentTexts } from "./features/comment/english.ts";
 import type { ContactTexts } from "./features/contact/english.ts";
+import type { EditTexts } from "./features/edit/english.ts";
 import type { ReasonTexts } from "./features/refusal/english.ts";
 import type { TalkTexts } from "./features/talk/english.ts";
 import type { TipTexts } from "./features/tip/english.ts";
@@ -16,6 +17,7 @@ export type Dictionary = Partial<
     AnswerTexts &
     CommentTexts &
     ContactTexts &
+    EditTexts &
     ReasonTexts &
     TalkTexts &
     TipTexts &

@@ -109,7 +109,7 @@ export default function answer(
       const node = menu(words, speak, acts);
       const log = root?.querySelector<HTMLElement>(".log");
       if (log) addJump(log, words.newest);
-      features.tell("menu", node.querySelector("[role=menu]") as HTMLElement);
+      features.tell("menu", node.querySelector("[role=menu]") as HTMLElement, acts);
       return node;
     },
     /** The service stores the chat. */

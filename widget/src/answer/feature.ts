@@ -46,8 +46,8 @@ export interface Restored {
 export interface Moments {
   /** The file for answers is there. */
   started: [];
-  /** The items of the header's menu are drawn. */
-  menu: [items: HTMLElement];
+  /** The items of the header's menu are drawn, with the first answer of any chat. */
+  menu: [items: HTMLElement, chat: ChatActs];
   /** The service stores the chat. */
   kept: [restored: Restored];
   /**

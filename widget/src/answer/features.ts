@@ -48,6 +48,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   },
   // Only a stored chat keeps the comment.
   comment: { rated: ({ chat }) => !!chat() },
+  edit: { menu: () => true },
   hints: { started: ({ settings }) => unknownOf(settings).length > 0 },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },

@@ -46,6 +46,8 @@ export default {
   tooLong: "Pesan terlalu panjang. Mohon dipersingkat.",
   spent: "Jawaban untuk hari ini sudah habis. Silakan kembali besok.",
   notHuman: "Pemeriksaan robot tidak berhasil. Silakan coba lagi.",
+  editing: "Anda mengubah pertanyaan terakhir",
+  discard: "Biarkan seperti semula",
   whatIsWrong: "Apa yang salah dengan jawaban ini? (opsional)",
   thanks: "Terima kasih atas masukan Anda",
   person: "Bicara dengan petugas",

@@ -20,6 +20,9 @@ export interface ChatActs {
   resume(from: AnswerSource): void;
   /** All turns of the conversation, in order. */
   turns(): readonly Turn[];
-  /** Sends `text` as the message with `id`, after the visitor's consent. Does nothing during an answer. */
-  send(text: string, id: string): void;
+  /**
+   * Sends `text` as the message with `id`, by default a new one, after the visitor's consent; with `isEdit`
+   * in place of the last question. Does nothing during an answer.
+   */
+  send(text: string, id?: string, isEdit?: boolean): void;
 }

@@ -82,11 +82,16 @@ export class Conversation {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Sends a message. Does nothing for an empty text or during an answer. */
-  send(text: string, id = this.#around.newId()): boolean {
+  /**
+   * Sends a message, with `isEdit` in place of the last question. Does nothing for an empty text or during
+   * an answer.
+   */
+  send(text: string, id = this.#around.newId(), isEdit = false): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
+    const old = isEdit ? this.#turns.pop() : undefined;
     const turn: Turn = { id, at: Date.now(), question, answer: "", ending: "open" };
+    if (old) turn.first = old.first ?? old.id;
     this.#turns.push(turn);
     this.#former = undefined;
     this.#audience.asked(turn);

@@ -236,8 +236,8 @@ export class Widget implements Acts, Audience {
       waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),
       resume: (from: AnswerSource) => this.#conversation.retry(from),
       turns: () => this.#conversation.turns,
-      send: (text: string, id: string) =>
-        this.#view.whenAgreed(() => this.#conversation.send(text, id)),
+      send: (...message: Parameters<Conversation["send"]>) =>
+        this.#view.whenAgreed(() => this.#conversation.send(...message)),
     };
     this.#view.addMenu(acts, !!this.#chat);
   }
