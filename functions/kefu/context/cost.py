@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Self
 
 from kefu.context.tokens import (
@@ -95,16 +96,40 @@ class MessageCounter:
 
     def beside(self, value: Any) -> int:
         """The tokens of a text, or of a value's JSON, that is sent beside the messages."""
-        return self.count(json_text(value))
+        return self.count(json_of(value))
 
 
-def json_text(value: Any) -> str:
-    """A text as it is; any other value as compact JSON."""
+def json_of(value: Any) -> str:
+    """A value as compact JSON; a text as it is.
+
+    Of a value that JSON cannot hold, such as one that is nested too deep, only the texts.
+    """
     if isinstance(value, str):
         return value
-    import json  # imported here because it slows the import of the library
+    try:
+        return _encoder()(value)
+    except (RecursionError, TypeError, ValueError):
+        return "".join(_leaves(value))
 
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+@cache
+def _encoder() -> Callable[[Any], str]:
+    from json import JSONEncoder  # imported here because it slows the import of the library
+
+    return JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The keys and texts of nested dicts and lists, each of which is read once."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict | list | tuple):
+            yield f"{part},"
+        elif id(part) not in seen:
+            seen.add(id(part))
+            yield "{}"
+            waiting += [*part, *part.values()] if isinstance(part, dict) else part
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kefu.context.cost import json_text, tokenizer_family
+from kefu.context.cost import json_of, tokenizer_family
 
 # OpenAI's cookbook, "How to count tokens with tiktoken": by tokenizer, the tokens that begin a
 # function; then those that begin its parameters, each parameter, each value of an enumeration, and
@@ -26,7 +26,7 @@ def tools_tokens(tools: Any, count: Callable[[str], int], model: str) -> int:
     """
     family = tokenizer_family(model)
     if family not in _FUNCTION or not isinstance(tools, Sequence) or isinstance(tools, str):
-        return count(json_text(tools)) + (_CLAUDE_TOOLS if family == "claude" else 0)
+        return count(json_of(tools)) + (_CLAUDE_TOOLS if family == "claude" else 0)
     tokens, functions = 0, 0
     for tool in tools:
         function = tool.get("function", tool) if isinstance(tool, Mapping) else None
@@ -34,7 +34,7 @@ def tools_tokens(tools: Any, count: Callable[[str], int], model: str) -> int:
             functions += 1
             tokens += _FUNCTION[family] + _function_tokens(function, count)
         else:
-            tokens += count(json_text(tool))
+            tokens += count(json_of(tool))
     return tokens + (_END if functions else 0)
 
 
@@ -45,21 +45,21 @@ def _function_tokens(function: Mapping[str, Any], count: Callable[[str], int]) -
         return tokens
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
-        return tokens + (count(json_text(schema)) if schema else 0)
+        return tokens + (count(json_of(schema)) if schema else 0)
     if properties:
         tokens += _PARAMETERS
     for name, described in properties.items():
         tokens += _PARAMETER
         if not isinstance(described, Mapping):
-            tokens += count(f"{name}:{json_text(described)}")
+            tokens += count(f"{name}:{json_of(described)}")
             continue
         if values := described.get("enum"):
             tokens += _FIRST_VALUE + sum(_VALUE + count(str(value)) for value in values)
         tokens += count(f"{name}:{described.get('type', '')}:{_described(described)}")
         if nested := {key: part for key, part in described.items() if key not in _EXPLAINED}:
-            tokens += count(json_text(nested))
+            tokens += count(json_of(nested))
     if shared := schema.get("$defs") or schema.get("definitions"):
-        tokens += count(json_text(shared))
+        tokens += count(json_of(shared))
     return tokens
 
 

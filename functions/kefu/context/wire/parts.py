@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from kefu.context.cost import json_of
 from kefu.context.wire.media import is_media, media_tokens
 from kefu.messages import Role, field
 
@@ -87,7 +89,7 @@ _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = ("arguments", "input", "args")
 _RESULTS = ("content", "output", "result", "response")
 _CALL_TYPES = frozenset({"tool_use", "tool-call", "tool_call", "function_call"})
-_RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
+RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
 # Bedrock's and Gemini's parts have no type; they have one field with this name.
 _CALL_FIELDS = ("toolUse", "functionCall", "function_call")
 _RESULT_FIELDS = ("toolResult", "functionResponse", "function_response")
@@ -103,7 +105,11 @@ _NOT_SENT = ("step-start", "data-", "source-")
 
 def _first(value: Any, names: Iterable[str]) -> tuple[str, Any]:
     """The first of these fields that the value has, and its name; else `("", None)`."""
-    return next(((n, found) for n in names if (found := field(value, n)) is not None), ("", None))
+    get = value.get if type(value) is dict else partial(field, value)
+    for name in names:
+        if (found := get(name)) is not None:
+            return name, found
+    return "", None
 
 
 def read_blocks(
@@ -118,7 +124,9 @@ def read_blocks(
 
     `known`: ids of calls that the message names beside its content. LangChain repeats these there.
     """
-    if isinstance(blocks, Mapping) or not isinstance(blocks, Iterable):
+    if type(blocks) is not list and (
+        isinstance(blocks, Mapping) or not isinstance(blocks, Iterable)
+    ):
         raise TypeError(refusal(message))
     for at, block in enumerate(blocks):
         kind = field(block, "type")
@@ -135,7 +143,7 @@ def read_blocks(
                 raise TypeError(refusal(message))
         elif kind in _CALL_TYPES:
             _add_call(block, facts, known)
-        elif kind in _RESULT_TYPES:
+        elif kind in RESULT_TYPES:
             key, content = _first(block, _RESULTS)
             _add_result(block, content, (where, at, key), facts)
         elif where == "parts" and isinstance(kind, str):
@@ -226,8 +234,11 @@ def _plain_value(value: Any) -> Any:
 
 def read_media(part: Any, model: str, texts: list[str]) -> int:
     """The tokens of a part that is an image, audio or a file; else its texts are appended."""
-    if isinstance(part, str):
-        texts.append(part)
+    text = part
+    if type(part) is dict and len(part) == 2 and part.get("type") == "text":  # as most are
+        text = part.get("text")
+    if isinstance(text, str):
+        texts.append(text)
         return 0
     return media_tokens(part, model, texts) if is_media(part) else read_texts(part, texts)
 
@@ -260,31 +271,3 @@ def _fields(value: Any) -> dict[str, Any]:
     dump = getattr(value, "model_dump", None)
     fields = dump(exclude_none=True) if dump else getattr(value, "__dict__", None)
     return {"": str(value)} if fields is None else dict(fields)
-
-
-def json_of(value: Any) -> str:
-    """A value as compact JSON; a text as it is.
-
-    Of a value that JSON cannot hold, such as one that is nested too deep, only the texts.
-    """
-    if isinstance(value, str):
-        return value
-    import json  # imported here because it slows the import of the library
-
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (RecursionError, TypeError, ValueError):
-        return "".join(_leaves(value))
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """The keys and texts of nested dicts and lists, each of which is read once."""
-    waiting, seen = [value], set[int]()
-    while waiting:
-        part = waiting.pop()
-        if not isinstance(part, dict | list | tuple):
-            yield f"{part},"
-        elif id(part) not in seen:
-            seen.add(id(part))
-            yield "{}"
-            waiting += [*part, *part.values()] if isinstance(part, dict) else part

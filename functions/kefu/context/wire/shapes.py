@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kefu.context.cost import json_of
 from kefu.context.wire.parts import (
+    RESULT_TYPES,
     CallFacts,
     PartFacts,
     ResultText,
     Shape,
     arguments_of,
-    json_of,
     read_blocks,
     read_media,
     read_part,
@@ -45,13 +46,13 @@ def shape_of(value: Any, model: str) -> Shape:
     """The facts about a message or item; `model` decides an image's tokens. Raises TypeError."""
     if isinstance(value, Message):
         return _own(value)
-    if type(value) is dict and (shape := _plain(value)):
+    if type(value) is dict and (shape := _plain(value, model)):
         return shape
     kind, role = field(value, "type"), field(value, "role")
     if role is None and isinstance(kind, str):
         if kind in _LANGCHAIN and field(value, "content") is not None:
             return _message(value, _ROLES[kind], model)
-        if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS):
+        if _role_of_item(kind):
             return _item(value, kind, model)
     if role is None and field(value, "parts") is not None:
         return _of_parts(value, model)
@@ -65,13 +66,17 @@ def role_of(value: Any) -> Role | None:
     """The role, if it can be told without reading the content; else None."""
     if isinstance(value, Message):
         return value.role
-    role = value.get("role") if type(value) is dict else field(value, "role")
+    role = field(value, "role")
     if role is None:
         role = field(value, "type")
         if role not in _LANGCHAIN:
-            return None
+            return _role_of_item(role) if isinstance(role, str) else None
     known = _ROLES.get(role) if isinstance(role, str) else None
-    return None if known == "user" else known
+    if known != "user":
+        return known
+    content = field(value, "content")  # Anthropic's results are in messages of the user
+    is_result = type(content) is list and content and field(content[0], "type") in RESULT_TYPES
+    return "tool" if is_result else None
 
 
 def _not_a_message(value: Any) -> str:
@@ -84,7 +89,7 @@ def _not_a_message(value: Any) -> str:
     )
 
 
-def _plain(value: dict[str, Any]) -> Shape | None:
+def _plain(value: dict[str, Any], model: str) -> Shape | None:
     """The facts about the most frequent dicts; None for all others."""
     content, speaker, size = value.get("content"), value.get("role"), len(value)
     if type(speaker) is not str:
@@ -95,8 +100,13 @@ def _plain(value: dict[str, Any]) -> Shape | None:
         id = value.get("tool_call_id")
         if size == 3 and speaker == "tool" and type(id) is str:
             return Shape("tool", results=(ResultText(id, content, path=("content",)),))
+    if type(content) is list and size == 2 and speaker in _SPEAKERS:
+        facts = PartFacts(model)
+        read_blocks(value, content, "content", facts, frozenset(), _not_a_message)
+        return facts.shape("tool" if facts.results else _SPEAKERS[speaker])
     calls = value.get("tool_calls")
-    if size != 3 or speaker != "assistant" or not calls or (content and type(content) is not str):
+    is_step = size == 3 and speaker == "assistant" and calls and "content" in value
+    if not is_step or (content and type(content) is not str):
         return None
     texts: list[str] = [content] if content else []
     made = tuple(_chat_calls(calls, texts))
@@ -218,15 +228,24 @@ _CALLS = frozenset(
 _PLAIN_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
+def _role_of_item(kind: str) -> Role | None:
+    """The role of an item of the Responses API with this type; None if it is no such item."""
+    if kind.endswith("_output") and kind not in ("tool_search_output", "program_output"):
+        return "tool"
+    if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS):
+        return "tool" if kind == "mcp_approval_response" else "assistant"
+    return None
+
+
 def _item(value: Any, kind: str, model: str) -> Shape:
     """An item of the Responses API that is not a message."""
-    if kind.endswith("_output") and kind not in ("tool_search_output", "program_output"):
+    if kind == "mcp_approval_response":
+        return Shape("tool", results=(ResultText(field(value, "approval_request_id") or "", ""),))
+    if _role_of_item(kind) == "tool":
         # `local_shell_call_output` names its call by `id`.
         call_id = field(value, "call_id") or field(value, "id") or ""
         path = ("output",) if kind in _PLAIN_OUTPUTS else ()
         return Shape("tool", results=(result_of(call_id, "", field(value, "output"), path, model),))
-    if kind == "mcp_approval_response":
-        return Shape("tool", results=(ResultText(field(value, "approval_request_id") or "", ""),))
     texts: list[str] = []
     tokens = read_texts(value, texts)
     calls: tuple[CallFacts, ...] = ()

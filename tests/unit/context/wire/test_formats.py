@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from kefu.context import BYTES4, Budget, Message, trim_messages
+from tests.fakes.growth import assert_linear
+from tests.unit.context.wire.agent_run import GOAL, PROMPT, steps
 from tests.unit.context.wire.fuzz import ALL_FORMATS, trimmed_wrongly
 
 HISTORIES = 600
@@ -280,6 +282,34 @@ def test_x25_no_arguments_crash(arguments: Any) -> None:
         {"role": "model", "parts": gemini},
     ):
         assert list(trim_messages([asks("Rain?"), made], max_tokens=9000)) == [asks("Rain?"), made]
+
+
+def parallel(calls: int) -> list[dict[str, Any]]:
+    """One step of a model with many tool calls, and their results."""
+    made = steps(calls)
+    whole = {"role": "assistant", "tool_calls": [m["tool_calls"][0] for m in made[::2]]}
+    return [PROMPT, GOAL, whole, *made[1::2]]
+
+
+@pytest.mark.parametrize("make", [parallel, lambda count: [PROMPT, GOAL, *steps(count)]])
+def test_x25_time_is_proportional_to_the_tool_calls(make: Any) -> None:
+    """Parallel ones, and ones that follow each other, all of which fit."""
+
+    def trim(whole: list[dict[str, Any]]) -> None:
+        trim_messages(whole, max_tokens=10**8, counter=BYTES4, strategy="agent")
+
+    assert_linear(make, trim, 3000)
+
+
+def test_what_a_model_thought_is_counted_without_a_content_too() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    thought = {**call, "reasoning_content": LONG}
+    tokens = [
+        trim_messages([asks("q"), one], max_tokens=900, counter=BYTES4).tokens
+        for one in (call, thought)
+    ]
+    assert tokens[1] - tokens[0] == len(LONG) // 4
 
 
 def test_x22_a_result_with_a_name_answers_a_call_with_an_id() -> None:
