@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from zlib import crc32
 
 from kefu.context.wire.shapes import shape_of
 
-_BLOCK = 256
+_BLOCK = 128
 """Messages."""
 
 
@@ -34,11 +34,8 @@ class Marks:
         checksum = self._known[at]
         while at < stop:
             end = min(stop, at + _BLOCK)
-            for message in self._messages[at:end]:
-                role, text = _what_is_read(message)
-                if role != "system":
-                    data = text.encode("utf-8", "surrogatepass")
-                    checksum = crc32(data, checksum ^ _SALTS[role])
+            text = "\x1f".join(_what_is_read(self._messages[at:end]))
+            checksum = crc32(text.encode("utf-8", "surrogatepass"), checksum)
             self._known[end] = checksum
             at = end
         return f"{checksum:08x}{stop:x}"
@@ -49,38 +46,37 @@ def mark(messages: Sequence[Any], stop: int) -> str:
     return Marks(messages).before(stop)
 
 
-def _what_is_read(message: Any) -> tuple[str, str]:
-    """The role of a message, and all that the model reads of it, as one text."""
-    if type(message) is dict and len(message) <= 3 and "content" in message:  # as most are
-        role, content = message.get("role"), message["content"]
-        if type(content) is str:
-            if len(message) == 2 and (role == "user" or role == "assistant"):  # noqa: PLR1714 -- faster
-                return role, content
-            if role == "tool" and type(id := message.get("tool_call_id")) is str:
-                return role, f"{id}\x1f{content}"
-        text = _text_of_calls(message.get("tool_calls")) if content is None else ""
-        if text and role == "assistant":
-            return role, text
-    shape = shape_of(message, "")
-    texts = [*shape.texts, *(call.id for call in shape.calls)]
-    for result in shape.results:
-        texts += result.call_id, result.text
-    return shape.role, "\x1f".join(texts)
-
-
-def _text_of_calls(calls: Any) -> str:
-    """What a chat completion's dicts of tool calls say; "" for other calls."""
+def _what_is_read(messages: Iterable[Any]) -> list[str]:
+    """The role of each message and all that the model reads of it; "" at the end."""
     texts: list[str] = []
-    ids: list[str] = []
-    try:
-        for call in calls:
-            made = call["function"]
-            texts += made["name"], made["arguments"]
-            ids.append(call["id"] or f"function:{made['name']}")
-        return "\x1f".join(texts + ids)
-    except (KeyError, TypeError):
-        return ""
+    for message in messages:
+        if type(message) is dict and len(message) <= 3:  # as most are
+            role, content = message.get("role"), message.get("content")
+            if type(content) is str:
+                if len(message) == 2 and (role == "user" or role == "assistant"):  # noqa: PLR1714 -- faster
+                    texts += role, content
+                    continue
+                if role == "tool" and type(id := message.get("tool_call_id")) is str:
+                    texts += role, id, content
+                    continue
+            if content is None and role == "assistant" and "content" in message:
+                try:
+                    [call] = message["tool_calls"]
+                    made = call["function"]
+                    name, id = made["name"], call["id"]
+                    said = role, name, made["arguments"], id or f"function:{name}"
+                    texts.append("\x1f".join(said))
+                    continue
+                except (KeyError, TypeError, ValueError):
+                    pass  # several calls, or of another format
+        _add_shape(message, texts)
+    texts.append("")
+    return texts
 
 
-_SALTS = {"user": 0x55555555, "assistant": 0x33333333, "tool": 0x0F0F0F0F}
-"""Different for each role, so that the border between two messages cannot move unnoticed."""
+def _add_shape(message: Any, texts: list[str]) -> None:
+    shape = shape_of(message, "")
+    if shape.role != "system":
+        texts += shape.role, *shape.texts, *(call.id for call in shape.calls)
+        for result in shape.results:
+            texts += result.call_id, result.text

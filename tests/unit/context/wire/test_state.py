@@ -259,18 +259,39 @@ def test_x23_a_border_between_messages_does_not_move_unnoticed() -> None:
         assert mark(one, 2) != mark(other, 2)
 
 
-def test_x23_a_mark_is_the_same_for_an_object_of_a_client_and_its_json() -> None:
+@pytest.mark.parametrize("arguments", ["{}", {}], ids=["text", "dict"])
+@pytest.mark.parametrize("calls", [1, 2])
+@pytest.mark.parametrize("thought", [{}, {"reasoning_content": "hm"}])
+def test_x23_a_mark_is_the_same_for_an_object_of_a_client_and_its_json(
+    arguments: Any, calls: int, thought: dict[str, str]
+) -> None:
     """And whatever is marked for a cache."""
-    function = {"name": "f", "arguments": "{}"}
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]}
-    made = SimpleNamespace(
-        role="assistant",
-        content=None,
-        tool_calls=[SimpleNamespace(id="1", function=SimpleNamespace(**function))],
-    )
-    result = {"role": "tool", "tool_call_id": "1", "content": "ok"}
+    function = {"name": "f", "arguments": arguments}
+    made = [{"id": str(at), "function": function} for at in range(calls)]
+    call = {"role": "assistant", "content": None, "tool_calls": made, **thought}
+    values = [SimpleNamespace(id=c["id"], function=SimpleNamespace(**function)) for c in made]
+    value = SimpleNamespace(role="assistant", content=None, tool_calls=values, **thought)
+    result = {"role": "tool", "tool_call_id": "0", "content": "ok"}
     cached = {**result, "cache_control": {"type": "ephemeral"}}
-    assert mark([call, result], 2) == mark([made, cached], 2)
+    assert mark([call, result], 2) == mark([value, cached], 2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"role": "user"},
+        {"content": "Hm."},
+        {"reasoning_content": "hm"},
+        {"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+        {"tool_calls": [{"id": "0", "function": {"name": "g", "arguments": "{}"}}]},
+        {"tool_calls": [{"id": "0", "function": {"name": "f", "arguments": "[]"}}]},
+    ],
+    ids=range(6),
+)
+def test_x23_a_mark_shows_any_change_of_a_call(changed: dict[str, Any]) -> None:
+    made = {"id": "0", "function": {"name": "f", "arguments": "{}"}}
+    call = {"role": "assistant", "content": None, "tool_calls": [made]}
+    assert mark([{**call, **changed}], 1) != mark([call], 1)
 
 
 def test_x23_a_newer_state_keeps_its_summary() -> None:
