@@ -107,6 +107,23 @@ def tools(results: int, *, called: bool) -> list[Any]:
     ]
 
 
+def with_state(count: str) -> float:
+    """Milliseconds to trim 3,000 tool steps with the state of the step before."""
+    context, cost = kefu(), message_count_of(count)
+    cost.count("warm \u4f60\u597d")
+    budget, whole = context.Budget(LIMIT, reserve=0), [PROMPT, GOAL, *steps(3_000)]
+    state = context.trim_messages(whole[:-2], budget, "agent", cost).state
+    return timed(lambda: context.trim_messages(whole, budget, "agent", cost, state=state).state)
+
+
+def checksum() -> float:
+    """Milliseconds to recognize a conversation of 3,000 tool steps."""
+    from kefu.context.wire.marks import mark
+
+    whole = [PROMPT, GOAL, *steps(3_000)]
+    return timed(lambda: mark(whole, len(whole)))
+
+
 def parallel(calls: int) -> list[Any]:
     """One step of a model with many tool calls and their results, as dicts."""
     made = steps(calls)
@@ -145,6 +162,9 @@ CASES: dict[str, Callable[[], float]] = {
     "3,000 tool steps as dicts: agent, counted exactly": lambda: trim(
         [PROMPT, GOAL, *steps(3_000)], "agent", "tiktoken:o200k_base"
     ),
+    "  with a state, bytes / 4": lambda: with_state("bytes4"),
+    "  with a state, counted exactly": lambda: with_state("tiktoken:o200k_base"),
+    "  their checksum alone, 6,002 messages": checksum,
     "3,000 parallel calls as dicts: agent": lambda: trim(parallel(3_000), "agent"),
     "6,000 parallel calls as dicts: agent": lambda: trim(parallel(6_000), "agent"),
     "200,000 characters, exact: lone surrogates": lambda: exact("\ud800" * 200_000),

@@ -15,6 +15,9 @@ _STEPS = frozenset({"assistant", "tool"})
 """Roles of dicts that are never a question nor a system prompt."""
 
 
+_FEW_CHARS = 32
+_NEAR = 64
+"""Messages."""
 _SOME_CALLS = (ToolCall("", "", ""),)
 _ENTRIES: dict[tuple[Role, bool, bool], Message] = {
     (role, calls, summary): Message(role, "", _SOME_CALLS if calls else (), summary=summary)
@@ -56,6 +59,7 @@ class Reading(Sequence[Message]):
         self._entries: dict[int, Message] = {}
         self._tools: dict[int, dict[str, str]] = {}
         self._pins: set[int] | None = None
+        self._speakers: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -80,23 +84,21 @@ class Reading(Sequence[Message]):
     def shape(self, at: int) -> Shape:
         shape = self._shapes.get(at)
         if shape is None:
-            shape = self._shapes[at] = shape_of(self.value(at), self._model)
+            value = self.edited.get(at)
+            value = self.values[at] if value is None else value
+            shape = self._shapes[at] = shape_of(value, self._model)
         return shape
 
     def replace(self, at: int, value: Any) -> None:
-        """Put a copy with shorter results in the place of a message."""
+        """Put a copy with shorter results in the place of a message; its entry stays the same."""
         self.edited[at] = value
-        self._forget(at)
+        self._shapes.pop(at, None)
 
     def restore(self) -> None:
         """Take back all copies."""
         for at in self.edited:
-            self._forget(at)
+            self._shapes.pop(at, None)
         self.edited = {}
-
-    def _forget(self, at: int) -> None:
-        self._shapes.pop(at, None)
-        self._entries.pop(at, None)
 
     def role(self, at: int) -> str:
         """The role of a message; most are told without reading the content."""
@@ -107,13 +109,25 @@ class Reading(Sequence[Message]):
         return self.role(at) == "user" and not self[at].summary
 
     @property
+    def speakers(self) -> Sequence[int]:
+        """The positions of all messages but the dicts of an assistant or a tool."""
+        if self._speakers is None:
+            self._speakers = [
+                at
+                for at, value in enumerate(self.values)
+                if not (type(value) is dict and value.get("role") in _STEPS)
+            ]
+        return self._speakers
+
+    @property
     def pins(self) -> set[int]:
         """The positions of the pinned messages."""
         if self._pins is None:
-            numbered, keep = [*enumerate(self.values)], self._keep
-            self._pins = {at for at, one in numbered if isinstance(one, Message) and one.pinned}
+            values, keep = self.values, self._keep
+            own = (at for at in self.speakers if isinstance(values[at], Message))
+            self._pins = {at for at in own if values[at].pinned}
             if keep is not None:
-                self._pins.update(at for at, one in numbered if keep(one))
+                self._pins.update(at for at, one in enumerate(values) if keep(one))
         return self._pins
 
     def continues(self, at: int) -> bool:
@@ -196,14 +210,9 @@ class ReadingConversation(Conversation):
 
     def later_systems(self) -> Sequence[int]:
         if self._systems is None:
-            reading = self.messages
-            self._systems = [
-                at
-                for at, value in enumerate(reading.values)
-                if at >= self.first_turn
-                and not (type(value) is dict and value.get("role") in _STEPS)
-                and reading.role(at) == "system"
-            ]
+            reading, first = self.messages, self.first_turn
+            later = (at for at in reading.speakers if at >= first)
+            self._systems = [at for at in later if reading.role(at) == "system"]
         return self._systems
 
     def pinned(self) -> Iterator[int]:
@@ -229,27 +238,41 @@ class ReadingConversation(Conversation):
         return unmatched, pairing.complete
 
     def _find_current(self) -> int:
-        values, is_question = self.messages.values, self.messages.is_question
-        for at in range(self.open_calls - 1, self.first_turn - 1, -1):
-            value = values[at]
-            if not (type(value) is dict and value.get("role") in _STEPS) and is_question(at):
-                return at
-        return -1
+        """The question is near the end, except in the run of an agent."""
+        reading, first, end = self.messages, self.first_turn, self.open_calls
+        near = max(first, end - _NEAR)
+        found = next((at for at in range(end - 1, near - 1, -1) if reading.is_question(at)), -1)
+        if found >= 0 or near == first:
+            return found
+        older = (at for at in reversed(reading.speakers) if first <= at < near)
+        return next((at for at in older if reading.is_question(at)), -1)
 
     def _starts_turn(self, at: int) -> bool:
         return self.messages.is_question(at)
 
 
 def count_shapes(counter: MessageCounter) -> Callable[[Shape], int]:
-    """A counter of messages of any format: of their texts, and of their images and files."""
+    """A counter of messages of any format: of their texts, and of their images and files.
+
+    A text with few characters is counted once: names of tools and placeholders repeat.
+    """
+    known: dict[str, int] = {}
+
+    def of_text(text: str) -> int:
+        if len(text) > _FEW_CHARS:
+            return counter.of_text(text)
+        tokens = known.get(text)
+        if tokens is None:
+            tokens = known[text] = counter.of_text(text)
+        return tokens
 
     def count(shape: Shape) -> int:
         tokens = counter.per_message + shape.tokens + (shape.named and counter.per_message > 0)
         for text in shape.texts:
             if text:
-                tokens += counter.of_text(text)
+                tokens += of_text(text)
         for result in shape.results:
-            tokens += counter.of_text(result.text) + result.tokens
+            tokens += of_text(result.text) + result.tokens
         return tokens
 
     return count

@@ -10,6 +10,9 @@ from kefu.context.wire.edits import beginning_and_end, with_results
 from kefu.context.wire.parts import ResultText
 from kefu.context.wire.reading import ReadingConversation
 
+_ENOUGH_CHARS = 16
+"""Characters for each token of the placeholder."""
+
 
 def clear_results(
     talk: ReadingConversation,
@@ -58,16 +61,20 @@ def _clear_before(
     counter: MessageCounter,
     room: int,
 ) -> None:
-    spent, pins = 0, talk.messages.pins
+    spent, messages = 0, talk.messages
+    kept = messages.pins | messages.edited.keys()
     least = counter.of_text(stage.placeholder)
 
     def is_longer(result: ResultText) -> bool:
-        """Whether the placeholder has fewer tokens; a long text need not be counted for that."""
+        """Whether the placeholder has fewer tokens; the beginning of a text shows most."""
         text = result.text
-        return len(text) > LONGEST_TOKEN * least or counter.of_text(text) + result.tokens > least
+        if len(text) > LONGEST_TOKEN * least:
+            return True
+        start = text[: _ENOUGH_CHARS * least]
+        return any(counter.of_text(part) + result.tokens > least for part in (start, text))
 
     for at in _backwards(talk):
-        if at < stop and at not in pins and talk.messages.shape(at).results:
+        if at < stop and at not in kept and messages.shape(at).results:
             _clear(talk, at, stage, is_longer)
         spent += talk.message_cost(at)
         if spent > room:
