@@ -39,7 +39,8 @@ export function sourceSwitch(node: HTMLElement): HTMLElement {
   return control;
 }
 
-function rendered(text: string): HTMLElement {
+/** The text as the widget shows it, without links that work. */
+export function rendered(text: string): HTMLElement {
   const node = el("div");
   const prose = new Prose(node, it, () => true);
   prose.feed(text);

@@ -5,12 +5,15 @@ import type {
   Attendance,
   Contacts,
   Day,
+  Draft,
   Insights,
   Key,
+  Mark,
   Message,
   Queue,
   SessionPage,
   Whole,
+  WrittenAnswer,
 } from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
@@ -100,6 +103,31 @@ export class Api {
   async say(id: string, lineId: string, operator: string, text: string): Promise<void> {
     const line = { client_message_id: lineId, operator, text };
     await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", this.#pass, line);
+  }
+
+  /** The answers that were made from a chat. */
+  async answers(sessionId: string): Promise<WrittenAnswer[]> {
+    const path = `answers?session_id=${encodeURIComponent(sessionId)}`;
+    return (await this.#get<{ answers: WrittenAnswer[] }>(path)).answers;
+  }
+
+  draft(sessionId: string): Promise<Draft & { marks: Mark[] }> {
+    return this.#get(`answers/draft?session_id=${encodeURIComponent(sessionId)}`);
+  }
+
+  async marks(draft: Draft): Promise<Mark[]> {
+    const answer = await this.#send("answers/marks", "POST", this.#pass, draft);
+    return ((await answer.json()) as { marks: Mark[] }).marks;
+  }
+
+  /** An answer that is sent again with the same id is stored once. */
+  async publish(id: string, draft: Draft, reviewed: boolean): Promise<WrittenAnswer> {
+    const body = { ...draft, reviewed };
+    return (await this.#send(`answers/${id}`, "PUT", this.#pass, body)).json();
+  }
+
+  async withdraw(id: string): Promise<void> {
+    await this.#send(`answers/${encodeURIComponent(id)}`, "DELETE");
   }
 
   remove(id: string, wantsReceipt: boolean): Promise<Blob | undefined> {

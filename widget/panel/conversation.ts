@@ -1,6 +1,7 @@
 /** One conversation: its messages on one side, their calls on the other. */
 
 import { answer as answerOf, sourceSwitch } from "./answer.ts";
+import { at } from "./answer-texts.ts";
 import { type Around, callCard, cost, tokensOf } from "./call.ts";
 import { commentOf } from "./comment.ts";
 import { mailLink } from "./contacts.ts";
@@ -10,6 +11,7 @@ import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { removal } from "./removal.ts";
 import { download } from "./save.ts";
+import { type AnswerActs, isUnanswered, sideView } from "./side.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
@@ -24,27 +26,31 @@ export interface Acts {
   readonly earlier?: () => void;
   /** The functions for a stored session. */
   readonly talk?: TalkActs;
+  /** Absent where no answer would be found. */
+  readonly answers?: AnswerActs;
 }
 
 export function conversation(kept: Whole, acts: Acts): HTMLElement {
+  const lines = el("div", { className: "lines" });
+  const side = sideView(kept, acts.talk?.state, acts.answers);
   const node = el("div", { className: "conversation" });
-  node.append(head(kept, acts, node));
-  if (!acts.remove) node.append(el("p", { className: "hint" }, t.logTitle));
+  node.append(head(kept, acts, node), lines, ...(side.childElementCount ? [side] : []));
+  if (!acts.remove) lines.append(el("p", { className: "hint" }, t.logTitle));
   if (kept.before && acts.earlier) {
-    node.append(button({ className: "pill" }, () => acts.earlier?.(), t.earlier));
+    lines.append(button({ className: "pill" }, () => acts.earlier?.(), t.earlier));
   }
   const forms = [...(kept.requests ?? [])];
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
     while (forms[0] && forms[0].created_at < message.created_at)
-      node.append(filled(forms.shift(), kept));
-    if (message.operator) node.append(lone(message));
+      lines.append(filled(forms.shift(), kept));
+    if (message.operator) lines.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
-    node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
+    lines.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
-  node.append(...forms.map((form) => filled(form, kept)));
-  if (acts.talk) node.append(talkBar(acts.talk, lone));
+  lines.append(...forms.map((form) => filled(form, kept)));
+  if (acts.talk) lines.append(talkBar(acts.talk, lone));
   return node;
 }
 
@@ -151,6 +157,10 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
     ...answered(message, answer, kept),
   );
   if (answer && acts.remove && !isClick(message)) said.append(correction(kept, message));
+  if (acts.answers && isUnanswered(calls)) {
+    const write = () => acts.answers?.write(message.content);
+    said.append(button({ className: "quiet write" }, write, at.write));
+  }
   const took = el("div", { className: "took" });
   if (!calls.length) took.append(el("p", { className: "muted" }, t.noCall));
   for (const call of calls) {

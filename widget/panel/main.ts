@@ -13,6 +13,8 @@ import { readLog } from "./log.ts";
 import { markFound } from "./marks.ts";
 import { download } from "./save.ts";
 import { shortcuts } from "./shortcuts.ts";
+import type { AnswerActs } from "./side.ts";
+import { Answers } from "./state/answers.ts";
 import { Chat } from "./state/chat.ts";
 import { Inbox } from "./state/inbox.ts";
 import { operatorOfTab } from "./state/operator.ts";
@@ -189,6 +191,7 @@ function sessionView(kept: Whole): HTMLElement {
       attend: (state, name, from) => opened.attend(state, name, from),
       say: (text) => opened.say(text),
     },
+    ...(about.get()?.has_pages ? { answers: answersOf(id) } : {}),
     remove: (wantsReceipt) =>
       attempt(async () => {
         keep(await api.remove(id, wantsReceipt), id);
@@ -197,6 +200,23 @@ function sessionView(kept: Whole): HTMLElement {
       }),
     ...(before ? { earlier: () => void show(earlier) } : {}),
   });
+}
+
+function answersOf(id: string): AnswerActs {
+  const answers = new Answers(id, api);
+  void answers.load();
+  return {
+    writing: answers.state,
+    write: (question) => {
+      if (question === undefined) void answers.fromTalk();
+      else answers.toQuestion(question, operator.get().name);
+    },
+    edit: () => answers.edit(),
+    cancel: () => answers.cancel(),
+    preview: (fields) => void answers.preview(fields),
+    publish: () => void answers.publish(),
+    withdraw: (answer) => void answers.withdraw(answer),
+  };
 }
 
 async function openFile(chosen: File | undefined): Promise<void> {

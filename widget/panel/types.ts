@@ -290,6 +290,34 @@ export interface Contacts {
   readonly signing_key: string;
 }
 
+/** An answer for all visitors, before it is published. */
+export interface Draft {
+  readonly question: string;
+  /** Markdown. */
+  readonly text: string;
+  /** The name that visitors see; may be empty. */
+  readonly author: string;
+  /** The address of a page; may be empty. */
+  readonly page: string;
+  /** The chat from which it is made. */
+  readonly session_id: string;
+}
+
+export interface WrittenAnswer extends Draft {
+  readonly id: string;
+  /** The name of the source, such as `Answered by Anna, 24 Nov 2026`. */
+  readonly cited_as: string;
+  /** A line of a file of questions, for `kefu test`. */
+  readonly case: object;
+}
+
+/** A part of a draft that may name a person, in characters. */
+export interface Mark {
+  readonly field: string;
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface About {
   readonly version: string;
   readonly model: string;

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
+import * as personal from "../../panel/personal.ts";
 import type { Call, Message, Row } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
@@ -196,6 +197,22 @@ test("only main.ts knows the requests: views get values; nothing makes markup of
     if (name !== "api.ts") expect(code, name).not.toMatch(/\bfetch\(|XMLHttpRequest|cookie/);
     if (name !== "main.ts") expect(code, name).not.toContain('/api.ts"');
   }
+});
+
+test("what looks personal is marked in each place, by characters as Python counts them (H28)", () => {
+  const text = "😀 Kari, order 20261 of Kari Nordmann";
+  const marks = [
+    { field: "text", start: 2, end: 6 },
+    { field: "text", start: 14, end: 19 },
+    { field: "text", start: 23, end: 36 },
+  ];
+  const parts = personal.markedParts(text, marks);
+  expect(parts).toEqual(["Kari", "20261", "Kari Nordmann"]);
+  const pieces = personal.piecesOf(text, parts);
+  expect(pieces.map((one) => one.text).join("")).toBe(text);
+  expect(pieces.filter((one) => one.isMarked).map((one) => one.text)).toEqual(parts);
+  expect(personal.piecesOf("nothing", ["", "x"])).toEqual([{ text: "nothing", isMarked: false }]);
+  expect(personal.piecesOf("", parts)).toEqual([]);
 });
 
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {

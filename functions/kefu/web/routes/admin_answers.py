@@ -147,7 +147,7 @@ async def _save(panel: Panel, request: Request, id: str, written: AnswerBody) ->
     await panel.answers().save_answer(answer)
     panel.answers_changed()
     panel.audit(request, "edit answer" if before else "write answer", answer.session_id)
-    return {**_shown(answer), "case": _case(answer)}
+    return _shown(answer)
 
 
 async def _site(panel: Panel, request: Request, written: AnswerBody) -> str:
@@ -188,7 +188,7 @@ def _as_json(found: dict[str, list[Mark]]) -> list[Json]:
 
 
 def _shown(answer: WrittenAnswer) -> Json:
-    return {**answer._asdict(), "cited_as": cited_as(answer)}
+    return {**answer._asdict(), "cited_as": cited_as(answer), "case": _case(answer)}
 
 
 def _case(answer: WrittenAnswer) -> Json:

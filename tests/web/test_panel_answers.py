@@ -1,0 +1,64 @@
+"""H28 in Chromium: two clicks make a talk the answer of all, and a case for `kefu test`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kefu.evaluation.questions import read
+from tests.fakes.browser import told_by
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.fixtures import Staged
+from tests.parts.plugin import slow
+from tests.web.test_answers import QUESTION, TOKEN, answering, as_operator
+from tests.web.test_contact import send
+from tests.web.test_take_over import Operator
+
+SCRIPT = Path(__file__).with_name("panel_answers.mjs")
+
+
+@pytest.mark.parametrize("theme", [slow("light"), "dark"])
+async def test_h28_a_talk_is_published_with_two_clicks_and_withdrawn(
+    staged: Staged, tmp_path: Path, theme: str
+) -> None:
+    running = answering(staged, tmp_path, environment={
+        "ADMIN_TOKEN": TOKEN, "KEFU_CONTACT_FORM": "email,message"
+    })  # fmt: skip
+    visitor, other, operator = Visitor(running), Visitor(running), Operator(running)
+    await other.say(QUESTION, sources=True)
+    await visitor.say("I want a person.")
+    request = {"email": "kari@example.no", "message": f"{QUESTION} Order 20261."}
+    assert (await send(visitor, new_id(), **request)).status_code == 204
+    operator.turn(visitor, "person")
+    operator.say(visitor, "Hello Kari!")
+    operator.say(visitor, "Yes, to **Longyearbyen**.")
+    operator.turn(visitor, "bot")
+    assert visitor.session_id
+    assert other.session_id
+    seen: dict[str, Any] = await asyncio.to_thread(
+        told_by,
+        *(SCRIPT, running.url, TOKEN, visitor.session_id, other.session_id, theme),
+        timeout=120,
+    )
+    for part in (QUESTION, "Yes, to Longyearbyen.", "Answered by", operator.name):
+        assert part in seen["preview"]
+    assert seen["marked"] == ["20261", "Kari"]
+    assert seen["warned"] == "Publish with the marked words"
+    assert "Longyearbyen" in seen["bold"]
+    assert seen["calm"] == [0, "Publish"]
+    assert "Answered by Ingrid, " in seen["made"]
+    assert seen["hint"].startswith(f'"{QUESTION}" was not on the pages.')
+    assert (seen["asked"], seen["isFocused"]) == (QUESTION, True)
+    assert (seen["wrong"], seen["errors"]) == ([], [])
+    assert as_operator(running, "GET").json()["count"] == 0
+
+    file = tmp_path / "questions.jsonl"
+    file.write_text(seen["line"], encoding="utf-8")
+    [case] = read(file)
+    [asked] = case.questions
+    assert asked.ask == QUESTION
+    assert asked.expected.judge == "Agrees with this right answer: Yes, to **Longyearbyen**."
+    assert asked.expected.cites is True
