@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kefu.agent.events import BudgetExceeded, Error, MessageRun, Tokens
+from kefu.agent.events import BudgetExceeded, MessageRun, Tokens
 from kefu.agent.history import ChatHistory, sent
 from kefu.agent.journal import Write
-from kefu.agent.meter import Meter
 from kefu.agent.model import AgentModel
 from kefu.agent.options import TokenLimits, TurnFailed
 from kefu.chat.summary_prompt import SUMMARY_TOKENS, summary_prompt, whole_sentences
@@ -23,13 +22,11 @@ class PromptLimits:
         limits: TokenLimits,
         history: ChatHistory,
         model: AgentModel,
-        meter: Meter,
         write: Write,
     ) -> None:
         self._limits = limits
         self._history = history
         self._model = model
-        self._meter = meter
         self._write = write
         self._warned = False
 
@@ -115,8 +112,8 @@ class PromptLimits:
         try:
             await self._model.ask(reply)
         except KefuError as error:
-            self._write(Error(error.message, error.code, reply.latency_ms, reply.attempts))
+            self._write(reply.failure(error))
             raise
-        calls.append(self._meter.note(reply, prompt)[0])
+        calls.append(self._model.note(reply, prompt)[0])
         complete = reply.call.completion.finish_reason == "stop"
         return reply.text.strip() if complete else whole_sentences(reply.text.strip())

@@ -1,4 +1,4 @@
-"""Calls the model through the relay and collects its output as it arrives."""
+"""Calls the model through the relay, collects its output as it arrives, and adds up its tokens."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from kefu.agent.events import Assistant, Estimate, Tokens, Tried
+from kefu.agent.events import Assistant, Error, Estimate, Tokens, Tried
 from kefu.chat.prompt import Sampling, request_body
-from kefu.context import Message
+from kefu.context import Message, MessageCounter
+from kefu.errors import KefuError
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
@@ -37,21 +38,12 @@ class ModelOutput:
         return self.call.first_event_at is not None
 
     @property
-    def usage(self) -> Tokens | None:
-        """The upstream's token counts; None without a report."""
-        usage = self.call.completion.usage
-        return Tokens(usage.prompt, usage.completion, "usage") if usage else None
-
-    @property
     def latency_ms(self) -> int:
         """Milliseconds since the start of the call."""
-        return round((self.clock.monotonic() - self.call.started) * 1000)
+        return self._ms_until(self.clock.monotonic())
 
-    @property
-    def ttft_ms(self) -> int | None:
-        """Milliseconds to the first event of the stream; None if none has arrived."""
-        first = self.call.first_event_at
-        return None if first is None else round((first - self.call.started) * 1000)
+    def _ms_until(self, at: float) -> int:
+        return round((at - self.call.started) * 1000)
 
     @property
     def attempts(self) -> tuple[Tried, ...]:
@@ -63,7 +55,7 @@ class ModelOutput:
     def event(self, tokens: Tokens, estimate: Estimate) -> Assistant:
         """The `assistant` event of this call."""
         completion = self.call.completion
-        usage = completion.usage
+        usage, first = completion.usage, self.call.first_event_at
         return Assistant(
             self.text,
             tokens=tokens,
@@ -74,19 +66,46 @@ class ModelOutput:
             model=completion.model,
             finish_reason=completion.finish_reason,
             latency_ms=self.latency_ms,
-            ttft_ms=self.ttft_ms,
+            ttft_ms=None if first is None else self._ms_until(first),
             attempts=self.attempts if len(self.call.attempts) > 1 else (),
         )
 
+    def failure(self, error: KefuError) -> Error:
+        """The `error` event of this call."""
+        return Error(error.message, error.code, self.latency_ms, self.attempts)
+
 
 class AgentModel:
-    """Sends requests through the relay, which handles keys, retries, time-outs and errors."""
+    """Sends requests through the relay, which handles keys, retries, time-outs and errors.
 
-    def __init__(self, relay: Relay, clock: Clock, sampling: Sampling) -> None:
+    Adds up their tokens. The sums of the turns add up to the sum of the session.
+    """
+
+    def __init__(
+        self,
+        relay: Relay,
+        clock: Clock,
+        sampling: Sampling,
+        counter: MessageCounter,
+        before: Tokens | None = None,
+    ) -> None:
+        """`before`: the tokens of earlier processes of the session."""
         self._relay = relay
         self._clock = clock
         self._sampling = sampling
-        self._count = 0
+        self._counter = counter
+        self._count = self._counted = self._reported = 0
+        self.session = before or Tokens()
+        self.turn = Tokens()
+        """Those of the current turn, which sets it to none at its start."""
+
+    @property
+    def drift(self) -> float | None:
+        """The relative error of Kefu's count, over all calls with counts from the upstream.
+
+        0.1 means that Kefu counts 10 % more than the upstream. None without calls of the model.
+        """
+        return self._counted / self._reported - 1 if self._reported else None
 
     def prepare(self, messages: Sequence[Message], max_tokens: int | None = None) -> ModelOutput:
         """Build a call that is not sent yet. `max_tokens` limits the output."""
@@ -116,6 +135,22 @@ class AgentModel:
     async def ask(self, output: ModelOutput) -> None:
         """Send the call and wait for the complete output. Raises the relay's KefuErrors."""
         await self._relay.complete(output.call, output.collected.add)
+
+    def note(self, output: ModelOutput, prompt: int) -> tuple[Tokens, Estimate]:
+        """Add a call to the sums, by the upstream's counts if it reported any.
+
+        `prompt` is Kefu's count of the prompt. Returns the counts added and Kefu's estimate.
+        """
+        text = output.text
+        completion = self._counter.count(text) if text else 0
+        tokens = Tokens(prompt, completion, "local")
+        if usage := output.call.completion.usage:
+            tokens = Tokens(usage.prompt, usage.completion, "usage")
+            self._counted += prompt + completion
+            self._reported += tokens.total
+        self.turn += tokens
+        self.session += tokens
+        return tokens, Estimate(prompt, completion)
 
 
 def as_written(content: str, calls: Sequence[tuple[str, str]]) -> str:

@@ -19,7 +19,6 @@ from kefu.agent.events import (
 from kefu.agent.history import ChatHistory
 from kefu.agent.instructions import system_prompt
 from kefu.agent.journal import Journal
-from kefu.agent.meter import Meter
 from kefu.agent.model import AgentModel
 from kefu.agent.options import AgentDeps, AgentOptions, TurnResult
 from kefu.agent.turn import AgentTurn, TurnParts
@@ -52,7 +51,6 @@ class AgentSession:
         self.ended_at: float | None = None
         self._started = deps.clock.monotonic()
         self._history = ChatHistory(deps.counter, past.entries if past else ())
-        self._meter = Meter(deps.counter, past.tokens if past else None)
         self._running: asyncio.Task[object] | None = None
         self._stopping = self._closed = False
         self._journal = Journal(
@@ -64,15 +62,15 @@ class AgentSession:
             last_seq=past.last_seq if past else 0,
             log_chunks=options.log_chunks,
         )
-        model = AgentModel(deps.relay, deps.clock, options.sampling)
+        before = past.tokens if past else None
+        self._model = AgentModel(deps.relay, deps.clock, options.sampling, deps.counter, before)
         self._parts = TurnParts(
             self.id,
             deps,
             options,
             self._journal,
             self._history,
-            self._meter,
-            model,
+            self._model,
             [Use("", name, "", state="done") for name in self._history.observed],
         )
         self._open()
@@ -109,12 +107,12 @@ class AgentSession:
     @property
     def tokens(self) -> Tokens:
         """Sum over all model calls of the session, including earlier processes."""
-        return self._meter.session
+        return self._model.session
 
     @property
     def drift(self) -> float | None:
         """The relative error of Kefu's count: 0.1 is 10 % too much. None if it is unknown."""
-        return self._meter.drift
+        return self._model.drift
 
     async def run_turn(self, user_input: str) -> TurnResult:
         """Run a turn for a message of the user. Returns the answer or the error.
@@ -178,7 +176,7 @@ class AgentSession:
         self._closed = True
         self.ended_at = self._clock.now()
         spent = round((self._clock.monotonic() - self._started) * 1000)
-        self._journal.write(SessionEnd(self.turn_count, spent, self._meter.session, reason))
+        self._journal.write(SessionEnd(self.turn_count, spent, self._model.session, reason))
         await self._journal.flush()
 
 

@@ -32,7 +32,6 @@ from kefu.agent.grammar import Malformed, ParsedAction, ParsedAnswer, parse
 from kefu.agent.history import ChatHistory
 from kefu.agent.instructions import observation_message, repair
 from kefu.agent.journal import Journal
-from kefu.agent.meter import Meter
 from kefu.agent.model import AgentModel, ModelOutput
 from kefu.agent.options import AgentDeps, AgentOptions, Step, TurnError, TurnFailed, TurnResult
 from kefu.errors import ContextTooLong, KefuError
@@ -51,7 +50,6 @@ class TurnParts:
     options: AgentOptions
     journal: Journal
     history: ChatHistory
-    meter: Meter
     model: AgentModel
     seen: list[Use]
     """The calls so far, without arguments and results."""
@@ -76,9 +74,7 @@ class AgentTurn:
         self._text = ""
         self._calls = TurnCalls(parts.deps, parts.options, self._write)
         self._bench = self._calls.bench(parts.session_id, index, parts.seen)
-        self._limits = PromptLimits(
-            parts.options.limits, parts.history, parts.model, parts.meter, self._write
-        )
+        self._limits = PromptLimits(parts.options.limits, parts.history, parts.model, self._write)
         self._user_input = ""
         self._started = parts.deps.clock.monotonic()
         self._started_at = parts.deps.clock.now()
@@ -89,7 +85,7 @@ class AgentTurn:
     def begin(self, user_input: str) -> None:
         """Add the user's message to the history and the log."""
         self._user_input = user_input
-        self._parts.meter.begin()
+        self._parts.model.turn = Tokens()
         self._parts.history.add_question(self.index, user_input)
         self._write(
             TurnStart(user_input, tokens=Estimate(self._parts.deps.counter.count(user_input)))
@@ -146,7 +142,7 @@ class AgentTurn:
         """Count and log a model call, complete or not."""
         for piece in self._splitter.close():
             self._parts.deps.on_piece(piece)
-        tokens, estimate = self._parts.meter.note(output, self._prompt)
+        tokens, estimate = self._parts.model.note(output, self._prompt)
         self._write(output.event(tokens, estimate))
         return tokens
 
@@ -176,7 +172,7 @@ class AgentTurn:
     def _answer(self, answer: str, *, implicit: bool) -> None:
         self._text = answer
         self._parts.history.add_answer(self.index, answer)
-        tokens = self._parts.meter.turn
+        tokens = self._parts.model.turn
         self._write(Final(answer, tokens=tokens, implicit=True if implicit else None))
 
     def _observe(self, use: Use) -> None:
@@ -207,9 +203,7 @@ class AgentTurn:
         return self._end("error", partial, why)
 
     def _log_failure(self, error: KefuError, output: ModelOutput | None) -> None:
-        attempts = output.attempts if output else ()
-        latency = output.latency_ms if output else None
-        self._write(Error(error.message, error.code, latency, attempts))
+        self._write(output.failure(error) if output else Error(error.message, error.code))
 
     def interrupted(self) -> TurnResult:
         """End the turn after an interrupt of the user. The partial answer is kept."""
@@ -247,14 +241,14 @@ class AgentTurn:
                 round((parts.deps.clock.monotonic() - self._started) * 1000),
                 error.message if error else None,
                 error.code if error else None,
-                parts.meter.turn,
+                parts.model.turn,
             )
         )
         return TurnResult(
             text,
             tuple(self._steps),
             status,
-            parts.meter.turn,
+            parts.model.turn,
             error,
             self.index,
             self._user_input,
