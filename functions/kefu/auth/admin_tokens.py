@@ -99,6 +99,10 @@ class AdminTokens:
         """The holder of a pass that `admits` accepts."""
         return holder_in(self._checked("pass", bearer, now) or "")
 
+    def id_of(self, bearer: str, now: float) -> str:
+        """The id of a valid pass; "" for anything else."""
+        return (self._checked("pass", bearer, now) or "").partition("@")[0]
+
     def admits_check(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is a token or pass that `admits` accepts, or a valid check."""
         return self.admits(bearer, now) or self._checked("check", bearer, now) is not None

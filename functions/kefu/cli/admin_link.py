@@ -1,14 +1,22 @@
-"""`kefu admin-link`: prints a link that opens the operator's panel once."""
+"""`kefu admin-link`: prints a link to the operator's panel; lists sign-ins, and ends them."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import secrets
 import sys
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens, Holder, nonce_for
-from kefu.terminal.flags import WrongUse, read_settings
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.stores import open_chats
+from kefu.sessions.store.passes import SignIn
+from kefu.settings import Settings
+from kefu.terminal.clean import one_line
+from kefu.terminal.flags import WrongUse, read_settings, wrong_use
 
 UNSIGNED_MESSAGE = (
     "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
@@ -36,8 +44,11 @@ def link(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the link. Returns the exit code. Raises WrongUse."""
+    """Print the link or the sign-ins. Returns the exit code. Raises WrongUse, StoreUnavailable."""
     settings = read_settings()
+    if options.list or options.end:
+        with wrong_use(OSError):
+            return asyncio.run(_list(settings, options.end))
     token, site = settings.panel_token, options.site
     if site and site not in settings.site_origins.values():
         raise WrongUse(f"[presets.{site}] is no site: it has no origins.")
@@ -50,3 +61,31 @@ def run(options: argparse.Namespace) -> int:
         return 2
     sys.stdout.write(f"{link(token, options.url, holder=holder)}\n")
     return 0
+
+
+async def _list(settings: Settings, ended: str) -> int:
+    """Print the open sign-ins; or end those with the id or the name `ended`, if it is not ""."""
+    clock = SystemClock()
+    async with open_chats(settings, clock, or_requests=True) as store:
+        found = await store.sign_ins(clock.now())
+        if not ended:
+            _print(found)
+            return 0
+        chosen = [one for one in found if ended in (one.id, one.operator)]
+        for one in chosen:
+            await store.end_sign_in(one.id, clock.now())
+    sys.stdout.write(f"Sign-ins ended: {len(chosen)}\n")
+    return 0 if chosen else 1
+
+
+def _print(found: Sequence[SignIn]) -> None:
+    for one in found:
+        opened, until = (
+            f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
+            for at in (one.opened_at, one.expires_at)
+        )
+        limits = [one.site and f"site {one.site}", one.may and "reads only"]
+        facts = [f"{opened} to {until} UTC", one_line(one.operator, MAX_NAME) or "-", *limits]
+        sys.stdout.write(f"{'  '.join(filter(None, [one.id, *facts]))}\n")
+    if not found:
+        sys.stdout.write("Nobody is signed in.\n")

@@ -56,6 +56,15 @@ def add_service(commands: Commands) -> None:
         default="",
         help="only for the chats and answers of this site: a preset with origins",
     )
+    link.add_argument(
+        "--list", action="store_true", help="print the open sign-ins of the store, and no link"
+    )
+    link.add_argument(
+        "--end",
+        metavar="ID",
+        default="",
+        help="end the sign-in with this id, or all of the operator with this name; print no link",
+    )
 
 
 def add_erase(commands: Commands) -> None:

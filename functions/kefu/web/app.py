@@ -167,6 +167,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         from kefu.web.routes.admin_answers import answers_routes
         from kefu.web.routes.admin_contacts import contacts_routes
         from kefu.web.routes.admin_pages import pages_routes
+        from kefu.web.routes.admin_passes import passes_routes
         from kefu.web.routes.admin_talks import talk_routes
 
         yield entrance_routes(parts.panel)
@@ -174,6 +175,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         yield contacts_routes(parts.panel)
         yield answers_routes(parts.panel)
         yield pages_routes(parts.panel)
+        yield passes_routes(parts.panel)
         yield talk_routes(parts.panel)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes

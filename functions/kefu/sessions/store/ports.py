@@ -26,6 +26,7 @@ from kefu.sessions.store.overview import (
     ToolDay,
     UserSessions,
 )
+from kefu.sessions.store.passes import PassStore
 
 
 class SessionStore(Protocol):
@@ -177,9 +178,16 @@ class SessionIndex(Protocol):
 
 
 class Sessions(
-    SessionStore, CallStore, SessionIndex, ContactStore, AttendanceStore, AnswerStore, Protocol
+    SessionStore,
+    CallStore,
+    SessionIndex,
+    ContactStore,
+    AttendanceStore,
+    AnswerStore,
+    PassStore,
+    Protocol,
 ):
-    """All six ports; each database engine implements them together."""
+    """All seven ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
         """The bytes that the store takes, its log included; None for a store without a count.

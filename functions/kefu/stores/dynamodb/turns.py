@@ -26,7 +26,7 @@ from kefu.sessions.store.model import (
 )
 from kefu.sessions.store.overview import LINE_LENGTH
 from kefu.stores.dynamodb import items
-from kefu.stores.dynamodb.answers import DynamoAnswers
+from kefu.stores.dynamodb.passes import DynamoPasses
 from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
 from kefu.stores.dynamodb.upkeep import count, runs_for
@@ -54,7 +54,7 @@ _ADD_TURN: Final = " ADD #seq :two, #turns :one"
 _MAY_RETRY: Final = "(#status = :known AND (#status <> :pending OR #lease <= :now)) OR #by = :by"
 
 
-class DynamoTurns(DynamoAnswers):
+class DynamoTurns(DynamoPasses):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     async def secret(self, candidate: str) -> str:

@@ -108,6 +108,10 @@ class GuardedSessions:
     answers = _guarded("reading answers of people", Sessions.answers)
     answers_version = _guarded("looking for answers of people", Sessions.answers_version, "chat")
     withdraw_answer = _guarded("withdrawing an answer of a person", Sessions.withdraw_answer)
+    add_sign_in = _guarded("saving a sign-in", Sessions.add_sign_in)
+    sign_ins = _guarded("listing the sign-ins", Sessions.sign_ins)
+    has_ended = _guarded("looking for a sign-in", Sessions.has_ended, "chat")
+    end_sign_in = _guarded("ending a sign-in", Sessions.end_sign_in)
     set_attendance = _guarded("saving who answers a chat", Sessions.set_attendance)
     add_line = _guarded("saving a line of an operator", Sessions.add_line)
 

@@ -107,6 +107,13 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 2: the requests of a chat.
     "CREATE INDEX contacts_session ON contacts (session) WHERE session <> ''",
+    # 3: the sign-ins of operators.
+    """
+    CREATE TABLE passes (
+      id text COLLATE "C" PRIMARY KEY, opened float8 NOT NULL, expires bigint NOT NULL,
+      operator text NOT NULL, site text NOT NULL, may text NOT NULL, ended float8
+    )
+    """,
 )
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM kefu_schema"

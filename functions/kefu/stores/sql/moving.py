@@ -29,6 +29,7 @@ TABLES: Final = {
     "trim_states": "session",
     "contacts": "id",
     "answers": "id",
+    "passes": "id",
     "days": "date",
     "tool_days": "date, tool",
     "budgets": "budget",

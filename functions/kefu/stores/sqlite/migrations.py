@@ -246,6 +246,13 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 17: the requests of a chat.
     "CREATE INDEX contacts_session ON contacts (session) WHERE session <> ''",
+    # 18: the sign-ins of operators.
+    """
+    CREATE TABLE passes (
+      id TEXT PRIMARY KEY, opened REAL NOT NULL, expires INTEGER NOT NULL, operator TEXT NOT NULL,
+      site TEXT NOT NULL, may TEXT NOT NULL, ended REAL
+    ) WITHOUT ROWID
+    """,
 )
 
 PAGE_SIZE = 1024

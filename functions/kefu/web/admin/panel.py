@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fastapi import APIRouter, Depends, Request
 
-from kefu.auth.admin_tokens import AdminTokens, Holder, holder_in, nonce_for
+from kefu.auth.admin_tokens import PASS_LIFE, AdminTokens, Holder, holder_in, nonce_for
 from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import (
@@ -28,6 +28,7 @@ from kefu.relay.key_pool import KeyState
 from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.capacity import Room
 from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.passes import PassStore, SignIn
 from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import bearer_of
 from kefu.web.json_response import JsonRoute
@@ -41,6 +42,10 @@ WRONG_TOKENS_RATE = Rate(10, 600)
 
 _OF_ONE_SITE = ("about", "answers", "queue", "sessions")
 """The parts of the API for a sign-in to one of several sites."""
+
+_AWAY = "The store is away. Try the link again."
+
+_WITHOUT_STORE = ("about", "keys")
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
 
@@ -138,18 +143,45 @@ class Panel:
     async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.
 
-        Raises Unauthorized for a wrong token, RateLimited after too many from one address, and
-        ReadOnly for a change by a sign-in that may only read.
+        Raises Unauthorized for a wrong token or an ended pass, RateLimited after too many from one
+        address, and ReadOnly for a change by a sign-in that may only read.
         """
         await self.ready()
         admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
         if not admits(bearer_of(request), self.clock.now()):
             await self._failed(request)
+        await self._check_open(request)
         holder = self.holder_of(request)
         if holder.may == "read" and request.method != "GET":
             raise ReadOnly("This sign-in may only read.")
         if holder.site:
             await self._check_site(request, holder.site)
+
+    async def _check_open(self, request: Request) -> None:
+        """Raises Unauthorized for a pass that was ended, and StoreUnavailable.
+
+        Without the store, a pass opens what has no data of visitors.
+        """
+        id = self.pass_of(request)
+        if not id or self.sign_ins is None:
+            return
+        try:
+            has_ended = await self.sign_ins.has_ended(id)
+        except StoreUnavailable:
+            if request.scope["path"].removeprefix("/admin/api/") not in _WITHOUT_STORE:
+                raise
+            return
+        if has_ended:  # no wrong token: it must not count for the colleagues of this address
+            raise Unauthorized("This sign-in was ended. Please ask for a new link.")
+
+    @property
+    def sign_ins(self) -> PassStore | None:
+        """None on a server that stores neither requests nor chats."""
+        return self.contact.store if self.contact else self.sessions
+
+    def pass_of(self, request: Request) -> str:
+        """The id of the request's pass; "" without a pass."""
+        return self.tokens.id_of(bearer_of(request), self.clock.now())
 
     def site_of(self, request: Request) -> str:
         """The site to which the request's pass is limited; "" for the whole service."""
@@ -222,16 +254,25 @@ class Panel:
                 await self._failed(request)
         elif not self.tokens.is_token(bearer):
             await self._failed(request)
-        return self.tokens.issue(nonce_for(self.nonce(), holder_in(nonce or "")), now)
+        return await self._issued(holder_in(nonce or ""), now)
+
+    async def _issued(self, holder: Holder, now: float) -> str:
+        """A new pass, which is stored as a sign-in. Raises UpstreamUnavailable."""
+        id = self.nonce()
+        if self.sign_ins:
+            new = SignIn(id, now, int(now + PASS_LIFE), holder.operator, holder.site, holder.may)
+            try:
+                await self.sign_ins.add_sign_in(new)
+            except StoreUnavailable as error:
+                raise UpstreamUnavailable(_AWAY, retry_after=5) from error
+        return self.tokens.issue(nonce_for(id, holder), now)
 
     async def _first_use(self, nonce: str) -> bool:
         try:
             return bool(await self.limits.reserve(f"ticket:{nonce}", 1, 1))
         except StoreUnavailable as error:
             # Fail closed: without the store a used ticket would be accepted again.
-            raise UpstreamUnavailable(
-                "The store is away. Try the link again.", retry_after=5
-            ) from error
+            raise UpstreamUnavailable(_AWAY, retry_after=5) from error
 
     async def _failed(self, request: Request) -> None:
         network = network_of(self.runtime.gateway.address(request))

@@ -62,6 +62,12 @@ def entrance_routes(panel: Panel) -> APIRouter:
     async def enter(request: Request) -> Json:
         return {"pass": await panel.enter(request)}
 
+    @router.delete("/api/enter", status_code=204)
+    async def leave(request: Request) -> None:
+        """End the pass of the request."""
+        if panel.sign_ins and (id := panel.pass_of(request)):
+            await panel.sign_ins.end_sign_in(id, panel.clock.now())
+
     @router.post("/api/verification-pass")
     async def verification_pass(request: Request) -> Json:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
