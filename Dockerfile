@@ -23,7 +23,8 @@ RUN pip install --no-cache-dir hatchling==1.33.0 \
 
 FROM python:3.13-slim
 COPY --from=package /opt/kefu /opt/kefu
-RUN useradd --system --uid 10001 --home-dir /data --create-home kefu
+# A tmpfs at /data belongs to root and takes the mode of this folder.
+RUN useradd --system --uid 10001 --home-dir /data kefu && install --directory --owner kefu --mode 1777 /data
 ENV PATH=/opt/kefu/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001
 WORKDIR /data

@@ -37,8 +37,11 @@ def find(named: str) -> ConfigFile | None:
     Returns None if there is no ./kefu.toml. Raises ConfigurationError.
     """
     path = Path(named or FILE_NAME)
-    if not named and not path.exists():
-        return None
+    try:
+        if not named and not path.exists():
+            return None
+    except PermissionError as error:  # the working directory is another user's
+        raise ConfigurationError(f"{path.absolute()} cannot be read: {error.strerror}") from None
     import tomllib  # imported here: it takes 2 ms, and not every service has the file
 
     try:

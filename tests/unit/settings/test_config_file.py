@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,19 @@ def test_kefu_config_names_another_file(folder: Path, monkeypatch: pytest.Monkey
     assert load().config_file == str(other)
     other.unlink()
     with pytest.raises(ConfigurationError, match=r"other\.toml cannot be read: No such file"):
+        load()
+
+
+def test_a_folder_of_another_user_is_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests of CI run as root, whom no folder refuses."""
+
+    def refused(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", refused)
+    with pytest.raises(ConfigurationError, match=r"/kefu\.toml cannot be read: Permission denied"):
         load()
 
 
