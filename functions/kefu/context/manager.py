@@ -17,7 +17,7 @@ from kefu.context.state import TrimState, prompt_tokens
 from kefu.context.summarized import trim_with_summary
 from kefu.context.summary import Summarize
 from kefu.context.trim import STRATEGIES
-from kefu.context.window import Window, window_of
+from kefu.context.window import Span, Window, window_of
 from kefu.messages import Message
 
 _NEAR_FULL_SHARE = 0.8
@@ -36,10 +36,25 @@ class _RunningConversation(Conversation):
     """A conversation of which the manager knows the positions, so that nothing is searched for."""
 
     __slots__ = ("_known",)
+    _costs: RunningCosts
 
     def __init__(self, known: _Positions, *given: Any) -> None:
         self._known = known
         super().__init__(*given)
+
+    def turns_back(
+        self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
+    ) -> tuple[int, int]:
+        """Searches the sums of the costs: no message is read if no other ones are kept."""
+        costs, turns, first = self._costs, self._known.turns, self.first_turn
+        if kept or costs.holes:
+            return super().turns_back(floor, stop, room, kept)
+        if floor <= first <= stop and costs.cost(first, stop) <= room:
+            return first, costs.cost(first, stop)
+        low, high = bisect_left(turns, floor), bisect_left(turns, stop)
+        at = bisect_left(turns, -room, low, high, key=lambda start: -costs.cost(start, stop))
+        start = turns[at] if at < high else stop
+        return start, costs.cost(start, stop)
 
     def turns(self, start: int, stop: int) -> Sequence[int]:
         known = self._known.turns
