@@ -21,8 +21,8 @@ const SETUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const TITLES = { en: "Chat with us", "zh-CN": "在线客服" };
 
 /** After this time without another request, nothing more is asked for before something arrives. */
-const QUIET_MS = 250;
-const PATIENCE_MS = 2_000;
+const QUIET_MS = 500;
+const PATIENCE_MS = 15_000;
 
 for (const [name, attributes] of Object.entries(SETUPS)) {
   for (const [lang, title] of Object.entries(TITLES)) {
