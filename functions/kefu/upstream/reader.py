@@ -79,10 +79,10 @@ class PageReader:
         """Whether robots.txt allows an address."""
         return bool(self._ask("allows", robots, agent=agent, url=url))
 
-    def sitemap(self, data: bytes) -> tuple[bool, list[str]]:
-        """Whether the addresses are those of other sitemaps, and the addresses."""
-        is_index, addresses = self._ask("sitemap", data)
-        return is_index, addresses
+    def sitemap(self, data: bytes) -> tuple[bool, list[list[str]]]:
+        """Whether the addresses are those of other sitemaps, and entries: see `read_sitemap`."""
+        is_index, entries = self._ask("sitemap", data)
+        return is_index, entries
 
     def _ask(self, function: str, data: bytes, **arguments: object) -> Any:
         process = self._process = self._process or self._started()

@@ -138,6 +138,28 @@ async def test_g34_pages_in_other_languages_are_read_and_noted(site: Site) -> No
     assert second.outcomes["/help/zh"].state["translations"] == both
 
 
+async def test_g34_a_sitemap_names_the_pages_in_other_languages(site: Site) -> None:
+    easy(site)
+    links = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{tag}" href="{site.url}/help/{tag}?a=1&amp;b=2"/>'
+        for tag in ("en", "zh")
+    )
+    entries = "".join(
+        f"<url><loc>{site.url}/help/{tag}?a=1&amp;b=2</loc>{links}</url>" for tag in ("en", "zh")
+    )
+    alone = f"<url><loc>{site.url}/help/listed</loc></url>"
+    text = f'<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml">{entries}{alone}</urlset>'
+    site.pages["/map.xml"] = Answer(text.encode(), type="text/xml")
+    site.pages |= {f"/help/{tag}?a=1&b=2": html(tag) for tag in ("en", "zh")}
+    both = f"{site.url}/help/en?a=1&b=2\n{site.url}/help/zh?a=1&b=2"
+    first = await crawl(site)
+    second = await crawl(site, first.states)
+    for report, kind in ((first, "learnt"), (second, "unchanged")):
+        assert report.outcomes["/help/zh?a=1&b=2"].kind == kind
+        assert report.outcomes["/help/zh?a=1&b=2"].state["translations"] == both
+        assert "translations" not in report.outcomes["/help/returns"].state
+
+
 async def test_an_unchanged_site_sends_no_page_again(site: Site) -> None:
     easy(site)
     first = await crawl(site)

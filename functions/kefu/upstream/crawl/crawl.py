@@ -69,6 +69,8 @@ class Crawler:
         self._was_cut = any(_CUT in state for state in known.values())
         self._queued = set[str]()
         self._outcomes = dict[str, PageOutcome]()
+        self._translations = dict[str, str]()
+        """The addresses of a page in all languages, as a sitemap lists them, by its address."""
         self._is_partial = False
         """Whether something that leads to pages could not be read."""
 
@@ -154,6 +156,9 @@ class Crawler:
         other = [url for url in sitemap.urls if not self._scope.has(self._scope.address(url))]
         for url in sitemap.urls:
             self._enqueue(url)
+        for url, others in sitemap.translations.items():
+            addresses = map(self._scope.address, others)
+            self._translations[self._scope.address(url)] = "\n".join(addresses)
         if other:
             used = f"{len(sitemap.urls) - len(other)} of its {len(sitemap.urls)} addresses are used"
             reason = f"{used}: others, such as {other[0]}, are no pages below {self._scope.start}"
@@ -278,6 +283,9 @@ class Crawler:
         )
 
     def _add(self, outcome: PageOutcome) -> None:
+        translations = self._translations.get(outcome.url)
+        if translations and outcome.state and not outcome.state.get(TRANSLATIONS):
+            outcome = outcome._replace(state={**outcome.state, TRANSLATIONS: translations})
         self._outcomes[outcome.url] = outcome
         self._note(outcome)
 

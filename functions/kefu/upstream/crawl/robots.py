@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -59,6 +59,8 @@ class Sitemap(NamedTuple):
     address: str
     urls: Sequence[str]
     """The pages that the sitemap lists, as absolute addresses."""
+    translations: Mapping[str, Sequence[str]]
+    """The addresses of a page in all languages, by the page's address."""
 
 
 async def read_sitemaps(
@@ -76,7 +78,7 @@ async def read_sitemaps(
             continue
         seen.add(address)
         try:
-            is_index, addresses = reader.sitemap((await get(address)).body)
+            is_index, entries = reader.sitemap((await get(address)).body)
         except Refused as error:
             is_optional = address.endswith(LINKS) and 400 <= error.status < 500
             if error.status not in {404, 410} and not is_optional:
@@ -86,9 +88,11 @@ async def read_sitemaps(
             failed.append(PageOutcome(address, "failed", str(error)))
             continue
         if is_index:
-            waiting += addresses
+            waiting += [one[0] for one in entries]
         else:
-            found.append(Sitemap(address, [_joined(address, one) for one in addresses]))
+            pages = [[_joined(address, one) for one in entry] for entry in entries]
+            translations = {page: others for page, *others in pages if others}
+            found.append(Sitemap(address, [page for page, *_ in pages], translations))
     return found, failed
 
 

@@ -18,6 +18,12 @@ LARGEST_SITEMAP = 50 << 20
 
 _LOCATION = re.compile(r"<loc>\s{0,99}(?:<!\[CDATA\[)?\s{0,99}([^<>\s\]]{1,2048})")
 
+_TRANSLATION = re.compile(
+    r"<(?:\w{1,20}:)?link\s(?=[^<>]{0,2048}\bhreflang\s{0,9}=)"
+    r"[^<>]{0,2048}\bhref\s{0,9}=\s{0,9}[\"']\s{0,9}([^<>\s\"']{1,2048})"
+)
+"""https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap"""
+
 _LISTED = re.compile(r"^(https?://\S{1,2048})\s*$|\]\(\s{0,9}([^()\s]{1,2048})", re.MULTILINE)
 
 
@@ -36,8 +42,9 @@ def allows(data: bytes, agent: str, url: str) -> bool:
     return bool(_parsed(data).can_fetch(url, agent))
 
 
-def read_sitemap(data: bytes) -> tuple[bool, list[str]]:
-    """Whether the sitemap lists other sitemaps, and its addresses.
+def read_sitemap(data: bytes) -> tuple[bool, list[list[str]]]:
+    """Whether the sitemap lists other sitemaps, and its entries: an address, then those of the page
+    in all languages if the entry has `hreflang` links.
 
     A sitemap may also be a text with an address on each line, or with links of Markdown, as
     llms.txt has them.
@@ -47,5 +54,10 @@ def read_sitemap(data: bytes) -> tuple[bool, list[str]]:
             data = file.read(LARGEST_SITEMAP)
     text = data.decode("utf-8", "replace")
     if not text.lstrip("\ufeff \t\r\n").startswith("<"):
-        return False, [one[0] or one[1] for one in _LISTED.findall(text)]
-    return "<sitemapindex" in text, [html.unescape(one) for one in _LOCATION.findall(text)]
+        return False, [[one[0] or one[1]] for one in _LISTED.findall(text)]
+    entries = list[list[str]]()
+    for entry in text.split("</url>"):
+        translations = _TRANSLATION.findall(entry) if "hreflang" in entry else []
+        for location in _LOCATION.findall(entry):
+            entries.append([html.unescape(one) for one in (location, *translations)])
+    return "<sitemapindex" in text, entries
