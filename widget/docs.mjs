@@ -48,6 +48,7 @@ const MEANINGS = {
     "`#id`",
     "shows the chat [inside the page](#inside-the-page), in the element with this id",
   ],
+  sound: ["`off`", "no [sound](contact.md#what-the-widget-does) for a person's line"],
   tip: ["text", "a [tip beside the launcher](#the-tip), once a visit"],
   tipWhen: [
     "such as `8s 50% /pricing*`",
@@ -104,6 +105,7 @@ export async function namesRead() {
     "answer/features",
     "features/page/fields",
     "features/check/index",
+    "features/talk/sound",
     "features/tip/index",
   ];
   const sources = await Promise.all(

@@ -73,7 +73,7 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     running = staged(1, **settings())
     visitor, operator = Visitor(running), Operator(running)
     first = await visitor.say("Do you ship to Norway?")
-    nobody = {"state": "bot", "operator": "", "messages": [], "questions": []}
+    nobody = {"state": "bot", "operator": "", "messages": [], "questions": [], "writing": False}
     assert (await polled(visitor)) == nobody
     assert (await send(visitor, new_id())).status_code == 204
     assert (await polled(visitor))["state"] == "waiting"
@@ -117,6 +117,23 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     assert f"## {NAME}, " in exported
     transcript = operator.ask(visitor, "/export?format=json").json()
     assert [one["operator"] for one in transcript["messages"] if one["operator"]] == [NAME, NAME]
+
+
+async def test_h25_a_visitor_learns_that_the_person_is_writing(staged: Staged) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("Do you ship to Norway?")
+    typing = {"operator": NAME}
+    assert operator.ask(visitor, "/writing", typing).status_code == 204
+    assert (await polled(visitor))["writing"] is False, "nobody has the chat"
+    operator.turn(visitor, "person")
+    assert operator.ask(visitor, "/writing", typing).status_code == 204
+    assert (await polled(visitor))["writing"] is True
+    operator.say(visitor, LINE)
+    found = await polled(visitor)
+    assert (found["messages"][0]["content"], found["writing"]) == (LINE, False)
+    operator.ask(visitor, "/writing", {"operator": "Bob"})
+    assert (await polled(visitor))["writing"] is False, "Bob does not have the chat"
 
 
 async def test_h22_h23_the_operator_sees_who_waits_and_what_they_asked_for(staged: Staged) -> None:

@@ -27,6 +27,7 @@ export interface ChatSettings extends TextsByLanguage {
   open?: boolean | undefined;
   retry?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
   firstByteTimeout?: number | undefined;
+  sound?: "off" | undefined;
   stallTimeout?: number | undefined;
   /** The address of the widget's script; by default `chat-widget.js` of the service. */
   src?: string | undefined;

@@ -1,4 +1,5 @@
-"""The answers in progress in this process: other requests can stop them, or follow them.
+"""What is in progress in this process: answers, which other requests can stop or follow, and
+operators who are writing.
 
 The text of an answer exists once. A request that follows an answer holds a position in its text, so
 a slow reader receives longer pieces, and takes no memory of its own.
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
     from kefu.web.sites import Sites
 
-_CANCEL, _CANCEL_SESSION = "cancel", "cancel session"
+_CANCEL, _CANCEL_SESSION, _WRITES, _WROTE = "cancel", "cancel session", "writes", "wrote"
 """What servers tell each other."""
+
+WRITING_SECONDS = 8.0
+"""An operator counts as writing for this time. The panel repeats it every four seconds."""
 
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
@@ -44,10 +48,12 @@ class OtherServers(Protocol):
 
 
 class Running:
-    """The answers in progress in this process."""
+    """The answers in progress in this process, and the operators who are writing."""
 
     def __init__(self) -> None:
         self.answers: set[Answer] = set()
+        self._writing: dict[str, float] = {}
+        """The time of the event loop until which an operator writes, by chat and name."""
         self._others: OtherServers | None = None
 
     def join(self, others: OtherServers) -> None:
@@ -71,11 +77,32 @@ class Running:
         if self._others:
             self._others.tell(_CANCEL_SESSION, session_id)
 
+    def write(self, session_id: str, operator: str, *, ends: bool = False) -> None:
+        """Note that an operator is writing to a visitor, or has written.
+
+        No store has it: a write for every few letters would cost more than it is worth. So in
+        Lambda, where each request may have a process of its own, nobody is writing.
+        """
+        what, name = _WROTE if ends else _WRITES, _writer(session_id, operator)
+        self._told(what, name)
+        if self._others:
+            self._others.tell(what, name)
+
+    def is_writing(self, session_id: str, operator: str) -> bool:
+        now = asyncio.get_running_loop().time()
+        return self._writing.get(_writer(session_id, operator), 0.0) > now
+
     def _told(self, what: str, name: str) -> None:
         if what == _CANCEL:
             self._stop(name)
         elif what == _CANCEL_SESSION:
             self._stop_session(name)
+        elif what == _WROTE:
+            self._writing.pop(name, None)
+        elif what == _WRITES:
+            now = asyncio.get_running_loop().time()
+            self._writing = {one: until for one, until in self._writing.items() if until > now}
+            self._writing[name] = now + WRITING_SECONDS
 
     def _stop(self, client_message_id: str) -> bool:
         matching = [one for one in self.answers if one.client_message_id == client_message_id]
@@ -99,6 +126,10 @@ class Running:
         restarting = "The server is restarting. Please try again."
         for answer in self.answers:
             answer.stop(UpstreamUnavailable(restarting, retry_after=1))
+
+
+def _writer(session_id: str, operator: str) -> str:
+    return f"{session_id} {operator}"
 
 
 class ChatRuntime:

@@ -295,6 +295,13 @@ class StateBody(StrictBody):
     """The operator who has the chat, from whom another operator takes the chat over."""
 
 
+class WritingBody(StrictBody):
+    """An operator is writing."""
+
+    operator: OperatorName = ""
+    """For a sign-in without a name."""
+
+
 class DoneBody(StrictBody):
     """Whether an operator has dealt with a request for a person."""
 
@@ -409,6 +416,8 @@ class ShownAttendance(TypedDict):
     """The messages of persons after the message `after`."""
     questions: list[ShownQuestion]
     """The visitor's messages after the first of these."""
+    writing: bool
+    """Whether the person is writing."""
 
 
 class ShownMessages(TypedDict):

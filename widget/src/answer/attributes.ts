@@ -22,6 +22,7 @@ export const KNOWN = [
   "preset",
   "privacyUrl",
   "retry",
+  "sound",
   "stallTimeout",
   "suggestions",
   "theme",

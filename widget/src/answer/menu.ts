@@ -89,7 +89,7 @@ function enlarger(name: string): HTMLElement {
 function popupOf(name: string, items: HTMLElement, note: HTMLElement, closed: () => void) {
   const card = element("div", { className: "card", hidden: true }, items, note);
   const all = (): HTMLElement[] =>
-    [...items.querySelectorAll<HTMLElement>("[role=menuitem]")].filter((node) =>
+    [...items.querySelectorAll<HTMLElement>("[role^=menuitem]")].filter((node) =>
       node.checkVisibility(),
     );
   const open = (): void => {
@@ -135,7 +135,7 @@ function popupOf(name: string, items: HTMLElement, note: HTMLElement, closed: ()
     if (relatedTarget !== more && !card.contains(relatedTarget as Node | null)) close();
   });
   const isChosen = ({ target }: Event): boolean =>
-    (target as Element).matches("[role=menuitem]:not(.erase:not(.sure))");
+    (target as Element).matches("[role^=menuitem]:not(.erase:not(.sure))");
   // Runs before the item's own action, which may move the focus elsewhere.
   const chosen = (event: Event): void => {
     if (isChosen(event)) more.focus();

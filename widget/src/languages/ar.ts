@@ -62,6 +62,8 @@ export default {
   ended: "انتهت المحادثة مع {name}",
   waits: "في انتظار شخص",
   answers: "{name} في خدمتك الآن",
+  writes: "{name} يكتب الآن…",
+  sound: "الصوت",
   withPerson: "أنت تتحدث الآن مع شخص",
   wrote: "رسالة جديدة من {name}",
   delivered: "تم إرسال رسالتك",

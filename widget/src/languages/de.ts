@@ -62,6 +62,8 @@ export default {
   ended: "Das Gespräch mit {name} ist beendet",
   waits: "Warten auf einen Menschen",
   answers: "{name} antwortet Ihnen",
+  writes: "{name} schreibt…",
+  sound: "Ton",
   withPerson: "Sie sprechen mit einem Menschen",
   wrote: "{name} hat Ihnen geschrieben",
   delivered: "Ihre Nachricht wurde gesendet",

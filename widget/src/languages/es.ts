@@ -62,6 +62,8 @@ export default {
   ended: "La conversación con {name} ha terminado",
   waits: "Esperando a una persona",
   answers: "{name} le atiende",
+  writes: "{name} está escribiendo…",
+  sound: "Sonido",
   withPerson: "Está hablando con una persona",
   wrote: "{name} le ha escrito",
   delivered: "Su mensaje se ha enviado",

@@ -62,6 +62,8 @@ export default {
   ended: "La conversation avec {name} est terminée",
   waits: "En attente d’une personne",
   answers: "{name} vous répond",
+  writes: "{name} écrit…",
+  sound: "Son",
   withPerson: "Vous parlez à une personne",
   wrote: "{name} vous a écrit",
   delivered: "Votre message a été envoyé",

@@ -62,6 +62,8 @@ export default {
   ended: "השיחה עם {name} הסתיימה",
   waits: "ממתינים לנציג",
   answers: "{name} כאן לשירותכם",
+  writes: "{name} כותב/ת…",
+  sound: "צליל",
   withPerson: "אתם מדברים עם אדם",
   wrote: "הודעה חדשה מאת {name}",
   delivered: "ההודעה נשלחה",

@@ -62,6 +62,8 @@ export default {
   ended: "Percakapan dengan {name} telah berakhir",
   waits: "Menunggu petugas",
   answers: "{name} melayani Anda",
+  writes: "{name} sedang menulis…",
+  sound: "Suara",
   withPerson: "Anda berbicara dengan petugas",
   wrote: "{name} menulis kepada Anda",
   delivered: "Pesan Anda telah terkirim",

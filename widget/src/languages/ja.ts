@@ -62,6 +62,8 @@ export default {
   ended: "{name}との会話は終了しました",
   waits: "担当者をお待ちください",
   answers: "{name}が対応しています",
+  writes: "{name}が入力中です…",
+  sound: "通知音",
   withPerson: "担当者と会話しています",
   wrote: "{name}からメッセージが届いています",
   delivered: "メッセージを送信しました",

@@ -62,6 +62,8 @@ export default {
   ended: "{name} 님과의 대화가 종료되었습니다",
   waits: "상담원을 기다리는 중",
   answers: "{name} 님이 상담 중입니다",
+  writes: "{name} 님이 입력 중입니다…",
+  sound: "알림음",
   withPerson: "상담원과 대화하고 있습니다",
   wrote: "{name} 님이 메시지를 보냈습니다",
   delivered: "메시지를 보냈습니다",

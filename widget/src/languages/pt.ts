@@ -62,6 +62,8 @@ export default {
   ended: "A conversa com {name} terminou",
   waits: "Aguardando uma pessoa",
   answers: "{name} está atendendo você",
+  writes: "{name} está escrevendo…",
+  sound: "Som",
   withPerson: "Você está falando com uma pessoa",
   wrote: "{name} escreveu para você",
   delivered: "Sua mensagem foi enviada",

@@ -62,6 +62,8 @@ export default {
   ended: "Разговор с {name} завершён",
   waits: "Ожидаем сотрудника",
   answers: "Вам отвечает {name}",
+  writes: "{name} пишет…",
+  sound: "Звук",
   withPerson: "Вы общаетесь с человеком",
   wrote: "Новое сообщение от {name}",
   delivered: "Сообщение отправлено",

@@ -62,6 +62,8 @@ export default {
   ended: "Cuộc trò chuyện với {name} đã kết thúc",
   waits: "Đang chờ nhân viên",
   answers: "{name} đang trả lời bạn",
+  writes: "{name} đang nhập…",
+  sound: "Âm thanh",
   withPerson: "Bạn đang trò chuyện với nhân viên",
   wrote: "{name} đã nhắn cho bạn",
   delivered: "Tin nhắn đã được gửi",

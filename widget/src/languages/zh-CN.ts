@@ -62,6 +62,8 @@ export default {
   ended: "与 {name} 的对话已结束",
   waits: "正在等待人工客服",
   answers: "{name} 正在为您服务",
+  writes: "{name} 正在输入…",
+  sound: "提示音",
   withPerson: "您正在与人工客服对话",
   wrote: "{name} 给您发来消息",
   delivered: "消息已发送",

@@ -62,6 +62,8 @@ export default {
   ended: "與 {name} 的對話已結束",
   waits: "正在等待真人客服",
   answers: "{name} 正在為您服務",
+  writes: "{name} 正在輸入…",
+  sound: "提示音",
   withPerson: "您正在與真人客服對話",
   wrote: "{name} 傳來新訊息",
   delivered: "訊息已傳送",

@@ -14,7 +14,9 @@ interface Operator {
 }
 
 /** A chat that a person has, and a clock that only the test advances. */
-async function talking(): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
+async function talking(
+  attributes: Readonly<Record<string, string>> = {},
+): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
   it.service.script(
     inSession(answer(["one"]), "s1", "t1"),
     inSession(answer([]), "s1", "t1"),
@@ -22,7 +24,7 @@ async function talking(): Promise<Operator & Awaited<ReturnType<typeof it.visit>
   );
   it.service.kept = [];
   const operator: Operator = { says: state("person"), asked: [] };
-  const visit = await it.visit({}, { reducedMotion: "reduce" });
+  const visit = await it.visit(attributes, { reducedMotion: "reduce" });
   await visit.page.evaluate(count);
   await visit.page.route("**/person*", (route) => {
     operator.asked.push(new URL(route.request().url()).search);
@@ -313,6 +315,76 @@ test("a person who takes over a closed chat is noticed: a badge, and a mark in t
   await launcher.click();
   await eventually(() => page.title(), "Boots");
   expect(await lines(page).allInnerTexts()).toEqual(["Can I help you?", "Hello?"]);
+});
+
+/** In the page: counts the notes that are played. */
+function listen(): void {
+  const { prototype } = OscillatorNode;
+  const { start } = prototype;
+  Object.assign(globalThis, { notes: 0 });
+  prototype.start = function (...when) {
+    (globalThis as unknown as { notes: number }).notes += 1;
+    start.apply(this, when);
+  };
+}
+
+const notes = (page: Page) =>
+  page.evaluate(() => (globalThis as unknown as { notes: number }).notes);
+
+test("a line that nobody sees has a sound, until the visitor switches it off (W24, H25)", async () => {
+  const talk = await talking();
+  const { page, panel, launcher } = talk;
+  await page.evaluate(listen);
+  talk.says = state("person", [4, "I am here."]);
+  await nextRequest(page);
+  await eventually(() => lines(page).count(), 1);
+  expect(await notes(page)).toBe(0);
+  const close = async (): Promise<void> => {
+    await page.locator("kefu-chat .close").click();
+    await panel.waitFor({ state: "hidden" });
+  };
+  await close();
+  talk.says = state("person", [6, "Are you?"]);
+  await nextRequest(page, 15_000);
+  await eventually(() => notes(page), 2);
+  await launcher.click();
+  const more = page.getByRole("button", { name: "More" });
+  await more.click();
+  const item = page.getByRole("menuitemcheckbox", { name: "Sound" });
+  expect(await item.getAttribute("aria-checked")).toBe("true");
+  await item.click();
+  await more.click();
+  expect(await item.getAttribute("aria-checked")).toBe("false");
+  await page.keyboard.press("Escape");
+  await close();
+  talk.says = state("person", [8, "Hello?"]);
+  await nextRequest(page, 15_000);
+  await eventually(() => launcher.getAttribute("data-unread"), "1");
+  expect(await notes(page)).toBe(2);
+  expect(await page.evaluate(() => sessionStorage.getItem("kefu-chat:sound"))).toBe("off");
+  expect(talk.errors).toEqual([]);
+});
+
+test("data-sound=off: no sound, and no item for it (H25)", async () => {
+  const talk = await talking({ "data-sound": "off" });
+  await talk.page.evaluate(listen);
+  await talk.page.locator("kefu-chat .close").click();
+  talk.says = state("person", [4, "I am here."]);
+  await nextRequest(talk.page, 15_000);
+  await eventually(() => talk.launcher.getAttribute("data-unread"), "1");
+  expect(await notes(talk.page)).toBe(0);
+  expect(await talk.page.locator("kefu-chat [role=menuitemcheckbox]").count()).toBe(0);
+});
+
+test("the line below the title says while a person writes (H25)", async () => {
+  const talk = await talking();
+  const line = talk.page.locator("kefu-chat .line.talk");
+  talk.says = { ...state("person"), writing: true };
+  await nextRequest(talk.page);
+  await eventually(() => line.innerText(), "Ingrid is writing…");
+  talk.says = { ...state("person", [4, "Hello."]), writing: false };
+  await nextRequest(talk.page);
+  await eventually(() => line.innerText(), "Ingrid answers you");
 });
 
 test("an open chat that nobody takes over asks ever less, and ends after ten minutes (H4)", {

@@ -13,7 +13,7 @@ from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
 from kefu.web.options import BodyLimits
 from kefu.web.routes.sessions import AFTER
-from kefu.web.schemas import LineBody, StateBody
+from kefu.web.schemas import LineBody, StateBody, WritingBody
 
 NEWEST_MESSAGES = 100
 """The newest messages, among which new messages are searched."""
@@ -25,6 +25,7 @@ def talk_routes(panel: Panel) -> APIRouter:
     router = panel_router(panel, "/sessions/{session_id}")
     state_body = Depends(JsonBody(StateBody, limits).read)
     line_body = Depends(JsonBody(LineBody, limits).read)
+    writing_body = Depends(JsonBody(WritingBody, limits).read)
 
     @router.get("/talk")
     async def talk(request: Request, after: int | None = AFTER) -> Json:
@@ -52,7 +53,14 @@ def talk_routes(panel: Panel) -> APIRouter:
         operator = hide(panel.operator_of(request, written.operator))
         line = OperatorMessage(hide(written.text), operator, written.client_message_id)
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
+        panel.runtime.running.write(name, operator, ends=True)
         panel.audit(request, "reply", name)
         return {"id": saved}
+
+    @router.post("/writing", status_code=204)
+    async def writing(request: Request, written: WritingBody = writing_body) -> None:
+        """The panel repeats it while the operator writes. It reads no chat: no audit line."""
+        operator = hide(panel.operator_of(request, written.operator))
+        panel.runtime.running.write(request.path_params["session_id"], operator)
 
     return router

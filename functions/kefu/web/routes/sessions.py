@@ -191,11 +191,14 @@ def person_routes(kept: KeptChats) -> APIRouter:
         newest = await kept.sessions.page(session, None, NEWEST_MESSAGES)
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         shown = kept.sessions.deps.processor.format_history_for_display(lines)
+        state, operator, _ = session.attendance
+        is_writing = state == "person" and kept.runtime.running.is_writing(session.id, operator)
         return {
-            "state": session.attendance.state,
-            "operator": session.attendance.operator,
+            "state": state,
+            "operator": operator,
             "messages": cast(list[ShownMessage], shown),
             "questions": _questions(newest, lines),
+            "writing": is_writing,
         }
 
     return router

@@ -8,6 +8,10 @@ export interface TalkTexts {
   /** The line below the title. */
   readonly waits: string;
   readonly answers: string;
+  /** The line below the title while the person writes. */
+  readonly writes: string;
+  /** The item of the menu that switches the sound for a person's line on and off. */
+  readonly sound: string;
   /** The line below the input. */
   readonly withPerson: string;
   /** Announced for a line of the person that the visitor has not seen. */
@@ -22,6 +26,8 @@ export const ENGLISH: TalkTexts = {
   ended: "The conversation with {name} has ended",
   waits: "Waiting for a person",
   answers: "{name} answers you",
+  writes: "{name} is writing…",
+  sound: "Sound",
   withPerson: "You are talking to a person",
   wrote: "{name} wrote to you",
   delivered: "Your message was sent",

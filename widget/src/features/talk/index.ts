@@ -9,13 +9,14 @@ import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
 import { isOn } from "../../settings.ts";
 import { ENGLISH } from "./english.ts";
+import { soundOf } from "./sound.ts";
 import stylesheet from "./talk.css";
 import { faceOf, Head, notice } from "./view.ts";
 
 /** With the request's duration, a new line is shown after at most 5 seconds. */
 const POLL_MS = 3_500;
 /** After this time without a message, the service is asked less often. */
-const ACTIVE_MS = 600_000;
+const ACTIVE_MS = 3_600_000;
 const IDLE_POLL_MS = 20_000;
 /** The longest pause after failures; each pause is twice the previous pause. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -33,6 +34,7 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");
   const head = new Head(root, words, texts.disclaimer);
+  const sound = soundOf(root?.ownerDocument.defaultView ?? null, settings, words.sound);
   let state: unknown = "";
   /** The name of the person who answered last. */
   let person = "";
@@ -85,6 +87,7 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
     if (log && state === "person" && next === "closed") notice(log, words.ended, name);
     state = next;
     head.show(next, name);
+    if (isTalking()) sound.offer(root?.querySelector("[role=menu]"));
     chat()?.waits(isTalking());
   };
 
@@ -123,7 +126,10 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
         return;
       newest = id;
       activeAt = Date.now();
-      if (!isSeen()) entitle(unseen + 1);
+      if (!isSeen()) {
+        entitle(unseen + 1);
+        sound.ring();
+      }
       missed(person);
       speak(`${person}: ${answer}`);
     }
@@ -145,6 +151,7 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
       if (next === "person") enter(next, name);
       take(own(body, "messages"), own(body, "questions"));
       enter(next, name);
+      head.write(own(body, "writing") === true ? name : "");
       arrival = undefined;
     } else failures += 1;
     schedule();

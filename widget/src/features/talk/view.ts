@@ -34,6 +34,10 @@ export class Head {
   readonly #words: TalkTexts;
   readonly #disclaimer: string;
   readonly #text = element("span");
+  #state: unknown;
+  #name = "";
+  /** The person who is writing. */
+  #writer = "";
 
   constructor(root: ShadowRoot | null, words: TalkTexts, disclaimer: string) {
     this.#panel = root?.querySelector(".panel");
@@ -45,11 +49,26 @@ export class Head {
   }
 
   show(state: unknown, name: string): void {
-    const { waits, answers, withPerson } = this.#words;
+    const { withPerson } = this.#words;
     const isPerson = state === "person";
+    this.#state = state;
+    this.#name = name;
     this.#panel?.classList.toggle("talks", isPerson || state === "waiting");
-    this.#text.replaceChildren(...(isPerson ? named(answers, name) : [waits]));
+    this.#refresh();
     const line = this.#panel?.querySelector(".disclaimer")?.firstChild;
     if (line) line.textContent = isPerson ? withPerson : this.#disclaimer;
+  }
+
+  /** Shows who is writing; "" for nobody. */
+  write(name: string): void {
+    if (name === this.#writer) return;
+    this.#writer = name;
+    this.#refresh();
+  }
+
+  #refresh(): void {
+    const { waits, answers, writes } = this.#words;
+    const text = this.#writer ? writes : answers;
+    this.#text.replaceChildren(...(this.#state === "person" ? named(text, this.#name) : [waits]));
   }
 }
