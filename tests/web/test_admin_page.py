@@ -256,10 +256,10 @@ def test_p30_p31_keys_insights_a_log_and_deletion(kept: Kept, tmp_path: Path) ->
         ("texts", ["against", ".diff"]),
         ("click", "button.warn"),
         ("axe", "dialog"),
-        ("click", "dialog .quiet"),
-        ("hidden", "dialog"),
+        ("click", "dialog[open] .quiet"),
+        ("hidden", "dialog[open]"),
         ("click", "button.warn"),
-        ("click", "dialog .danger"),
+        ("click", "dialog[open] .danger"),
         ("gone", ".turn"),
         ("wait", ".pick"),
     )
@@ -328,7 +328,7 @@ def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     assert seen["errors"] == []
     assert seen["axe"] == []
     assert seen["overflow"] == 0
-    assert seen["nav"] == ["会话", "人工请求", "洞察", "密钥"]
+    assert seen["nav"] == ["会话", "人工请求", "洞察", "密钥", "登录"]
 
 
 @pytest.mark.parametrize("width", [390, 320])

@@ -12,6 +12,7 @@ import type {
   Message,
   Queue,
   SessionPage,
+  SignIn,
   Whole,
   WrittenAnswer,
 } from "./types.ts";
@@ -35,7 +36,13 @@ export class Api {
     sessionStorage.setItem(KEPT, this.#pass);
   }
 
+  /** Ends the sign-in, also on the server if it can be reached. */
   leave(): void {
+    void this.#send("enter", "DELETE").catch(() => {});
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#pass = "";
     sessionStorage.removeItem(KEPT);
   }
@@ -105,6 +112,14 @@ export class Api {
     await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", this.#pass, line);
   }
 
+  async signIns(): Promise<SignIn[]> {
+    return (await this.#get<{ passes: SignIn[] }>("passes")).passes;
+  }
+
+  async endSignIn(id: string): Promise<void> {
+    await this.#send(`passes/${encodeURIComponent(id)}`, "DELETE");
+  }
+
   /** The answers that were made from a chat. */
   async answers(sessionId: string): Promise<WrittenAnswer[]> {
     const path = `answers?session_id=${encodeURIComponent(sessionId)}`;
@@ -163,7 +178,7 @@ export class Api {
     const refusal = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
     const message = refusal.error?.message ?? `HTTP ${answer.status}`;
     if (answer.status === 401) {
-      this.leave();
+      this.#forget();
       throw new ShutOut(message);
     }
     throw new Error(message);

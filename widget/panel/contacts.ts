@@ -10,9 +10,12 @@ import type { ContactRequest, Contacts } from "./types.ts";
 
 export interface RequestActs {
   more(): void;
-  mark(id: string, done: boolean): void;
-  remove(id: string, wantsReceipt: boolean): void;
-  send(id: string): void;
+  /** Absent for an operator who only reads. */
+  readonly change?: {
+    mark(id: string, done: boolean): void;
+    remove(id: string, wantsReceipt: boolean): void;
+    send(id: string): void;
+  };
 }
 
 export function contactsView(contacts: Store<Contacts>, acts: RequestActs): HTMLElement {
@@ -44,7 +47,7 @@ export function contactsView(contacts: Store<Contacts>, acts: RequestActs): HTML
 }
 
 function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTMLElement {
-  const { id, name, email, message, consent, session_id: session, done_at: done } = request;
+  const { name, email, message, consent, session_id: session, done_at: done } = request;
   const who = name || (email ? "" : t.visitor);
   return el(
     "li",
@@ -61,17 +64,22 @@ function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTM
     message && el("p", { className: "contact-message", dir: "auto" }, message),
     consent && el("p", { className: "muted", dir: "auto" }, t.accepted(consent)),
     session !== "" && el("a", { href: `#s=${session}` }, t.itsChat),
-    el(
-      "div",
-      { className: "tools" },
-      button(
-        { className: "quiet" },
-        () => acts.mark(id, done === null),
-        done === null ? t.done : t.reopen,
-      ),
-      delivers && done === null && button({ className: "quiet" }, () => acts.send(id), t.sendAgain),
-      ...removal(t.removeRequest, (wantsReceipt) => acts.remove(id, wantsReceipt)),
-    ),
+    acts.change && tools(request, delivers, acts.change),
+  );
+}
+
+function tools(
+  { id, done_at: done }: ContactRequest,
+  delivers: boolean,
+  change: NonNullable<RequestActs["change"]>,
+): HTMLElement {
+  const isOpen = done === null;
+  return el(
+    "div",
+    { className: "tools" },
+    button({ className: "quiet" }, () => change.mark(id, isOpen), isOpen ? t.done : t.reopen),
+    delivers && isOpen && button({ className: "quiet" }, () => change.send(id), t.sendAgain),
+    ...removal(t.removeRequest, (wantsReceipt) => change.remove(id, wantsReceipt)),
   );
 }
 

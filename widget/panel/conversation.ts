@@ -20,42 +20,51 @@ import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
 
 export interface Acts {
   readonly about: About | undefined;
-  /** The function is absent for a file. */
-  readonly remove?: (wantsReceipt: boolean) => void;
-  readonly exported?: (format: string) => Promise<Blob>;
+  /** The functions for a stored session; absent for a file. */
+  readonly stored?: StoredActs;
+}
+
+export interface StoredActs {
+  readonly talk: TalkActs;
+  exported(format: string): Promise<Blob>;
+  /** Absent if all messages are shown. */
   readonly earlier?: () => void;
-  /** The functions for a stored session. */
-  readonly talk?: TalkActs;
-  /** Absent where no answer would be found. */
+  /** Absent where no answer would be found, and for an operator who only reads, like the others. */
   readonly answers?: AnswerActs;
+  readonly remove?: (wantsReceipt: boolean) => void;
+  /** Marks a request for a person as done or not. Returns whether it succeeded. */
+  readonly mark?: (id: string, done: boolean) => Promise<boolean>;
 }
 
 export function conversation(kept: Whole, acts: Acts): HTMLElement {
   const lines = el("div", { className: "lines" });
-  const side = sideView(kept, acts.talk?.state, acts.answers);
+  const { stored } = acts;
+  const side = sideView(kept, stored?.talk.state, stored?.answers);
   const node = el("div", { className: "conversation" });
   node.append(head(kept, acts, node), lines, ...(side.childElementCount ? [side] : []));
-  if (!acts.remove) lines.append(el("p", { className: "hint" }, t.logTitle));
-  if (kept.before && acts.earlier) {
-    lines.append(button({ className: "pill" }, () => acts.earlier?.(), t.earlier));
-  }
+  if (!stored) lines.append(el("p", { className: "hint" }, t.logTitle));
+  if (stored?.earlier) lines.append(button({ className: "pill" }, stored.earlier, t.earlier));
   const forms = [...(kept.requests ?? [])];
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
     while (forms[0] && forms[0].created_at < message.created_at)
-      lines.append(filled(forms.shift(), kept));
+      lines.append(filled(forms.shift(), kept, stored));
     if (message.operator) lines.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
     lines.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
-  lines.append(...forms.map((form) => filled(form, kept)));
-  if (acts.talk) lines.append(talkBar(acts.talk, lone));
+  lines.append(...forms.map((form) => filled(form, kept, stored)));
+  if (stored) lines.append(talkBar(stored.talk, lone));
   return node;
 }
 
 /** What the visitor asked for with the form, and the page on which they wrote before. */
-function filled(form: ContactRequest | undefined, { calls }: Whole): HTMLElement {
+function filled(
+  form: ContactRequest | undefined,
+  { calls }: Whole,
+  stored: StoredActs | undefined,
+): HTMLElement {
   const { name = "", email = "", message = "", created_at = 0 } = form ?? {};
   const before = calls.findLast(({ meta, created_at: at }) => meta.page && at <= created_at);
   const page = Object.values(before?.meta.page ?? {}).join(" · ");
@@ -71,8 +80,22 @@ function filled(form: ContactRequest | undefined, { calls }: Whole): HTMLElement
       email && el("p", {}, mailLink(email)),
       page && el("p", { className: "muted" }, el("bdi", {}, page)),
       el("p", { className: "about" }, timeOfDay(created_at)),
+      form && stored?.mark && doneSwitch(form, stored.mark),
     ),
   );
+}
+
+function doneSwitch(form: ContactRequest, mark: NonNullable<StoredActs["mark"]>): HTMLElement {
+  let isDone = form.done_at !== null;
+  const node = button({ className: "quiet" }, async () => {
+    if (await mark(form.id, !isDone)) isDone = !isDone;
+    draw();
+  });
+  const draw = () => {
+    node.textContent = isDone ? t.reopen : t.done;
+  };
+  draw();
+  return node;
 }
 
 /** A message without a call to a model. */
@@ -105,7 +128,7 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
       session.user && el("span", {}, ` · ${it.user}: `, el("bdi", {}, session.user)),
     ),
   );
-  const row = acts.remove ? tools(kept, acts) : el("div", { className: "tools" });
+  const row = acts.stored ? tools(kept, acts.stored) : el("div", { className: "tools" });
   row.prepend(sourceSwitch(within), whySwitch(within, session.attendance?.state ?? ""));
   node.append(row);
   return node;
@@ -126,7 +149,7 @@ function whySwitch(node: HTMLElement, state: string): HTMLElement {
   return control;
 }
 
-function tools(kept: Whole, acts: Acts): HTMLElement {
+function tools(kept: Whole, acts: StoredActs): HTMLElement {
   const { id } = kept.session;
   const row = el(
     "div",
@@ -135,12 +158,11 @@ function tools(kept: Whole, acts: Acts): HTMLElement {
   );
   for (const format of ["json", "jsonl", "md"]) {
     const save = async () => {
-      const blob = await acts.exported?.(format);
-      if (blob) download(blob, `session-${id.slice(0, 8)}.${format}`);
+      download(await acts.exported(format), `session-${id.slice(0, 8)}.${format}`);
     };
     row.append(button({ className: "quiet" }, save, `${t.export} ${format.toUpperCase()}`));
   }
-  row.append(...removal(t.removeSure, (wantsReceipt) => acts.remove?.(wantsReceipt)));
+  if (acts.remove) row.append(...removal(t.removeSure, acts.remove));
   return row;
 }
 
@@ -149,6 +171,7 @@ function linkTo(id: string): string {
 }
 
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
+  const { stored } = acts;
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
   const said = el(
     "div",
@@ -156,9 +179,9 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
     bubble(message),
     ...answered(message, answer, kept),
   );
-  if (answer && acts.remove && !isClick(message)) said.append(correction(kept, message));
-  if (acts.answers && isUnanswered(calls)) {
-    const write = () => acts.answers?.write(message.content);
+  if (answer && stored && !isClick(message)) said.append(correction(kept, message));
+  if (stored?.answers && isUnanswered(calls)) {
+    const write = () => stored.answers?.write(message.content);
     said.append(button({ className: "quiet write" }, write, at.write));
   }
   const took = el("div", { className: "took" });
@@ -170,7 +193,7 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
       place: (one) =>
         kept.calls.filter(({ message_id }) => message_id === one.message_id).indexOf(one) + 1,
       about: acts.about,
-      fromLog: !acts.remove,
+      fromLog: !stored,
     };
     took.append(callCard(call, around));
   }

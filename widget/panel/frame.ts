@@ -26,12 +26,14 @@ export function frame(
   const link = (href: string, text: string) => el("a", { href, className: "when-open" }, text);
   const sessions = link("#", t.sessions);
   const requests = link("#requests", t.requests);
+  const signIns = link("#sign-ins", t.signIns);
   nav.ariaLabel = t.title;
   nav.append(
     sessions,
     requests,
     link("#insights", it.insights),
     link("#keys", t.keys),
+    signIns,
     button({ className: "quiet" }, () => file.click(), t.openLog),
     ...controls,
     button({ className: "quiet when-open" }, () => acts.leave(), t.leave),
@@ -39,6 +41,7 @@ export function frame(
   );
   about.follow((facts) => {
     requests.hidden = !facts?.has_contact_form;
+    signIns.hidden = !facts?.keeps_chats || facts.site !== "";
   });
   waiting.follow(({ count }) => {
     document.title = count ? `(${count}) ${t.title}` : t.title;

@@ -2,20 +2,22 @@
 
 import { Api, ShutOut } from "./api.ts";
 import { bell } from "./bell.ts";
-import { contactsView } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
 import { el } from "./dom.ts";
 import { entrance } from "./entrance.ts";
 import { frame, markLink } from "./frame.ts";
-import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
 import { listView, stepIn } from "./list.ts";
 import { readLog } from "./log.ts";
 import { markFound } from "./marks.ts";
-import { download } from "./save.ts";
+import {
+  insightsPage,
+  isReader,
+  requestsPage,
+  SessionPage,
+  type Surroundings,
+  signInsPage,
+} from "./pages.ts";
 import { shortcuts } from "./shortcuts.ts";
-import type { AnswerActs } from "./side.ts";
-import { Answers } from "./state/answers.ts";
-import { Chat } from "./state/chat.ts";
 import { Inbox } from "./state/inbox.ts";
 import { operatorOfTab } from "./state/operator.ts";
 import { Watch } from "./state/queue.ts";
@@ -24,7 +26,7 @@ import { Store } from "./state/store.ts";
 import { keysView, storeLines, troubleLine } from "./sums.ts";
 import { t } from "./texts.ts";
 import { keepTime } from "./times.ts";
-import type { About, Whole } from "./types.ts";
+import type { About } from "./types.ts";
 
 const TICKET = "#ticket=";
 
@@ -44,8 +46,18 @@ const watch = new Watch({
   isSeen,
   ask: () => (isLocked() ? undefined : api.queue()),
 });
-/** The opened session; undefined while another view is shown. */
-let chat: Chat | undefined;
+const surroundings: Surroundings = {
+  api,
+  operator,
+  about,
+  attempt,
+  show: (make) => void show(make),
+  removed: () => {
+    location.hash = "";
+    inbox.load();
+  },
+};
+const session = new SessionPage(surroundings);
 /** The view to return to after the sign-in. */
 let wanted = "";
 /** Counts the views: results of earlier requests are dropped. */
@@ -88,15 +100,16 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Does what an operator asked for, and shows why it failed. */
-function attempt(work: () => Promise<void>): void {
+/** Does what an operator asked for, and shows why it failed. Returns whether it succeeded. */
+async function attempt(work: () => Promise<void>): Promise<boolean> {
   alertLine.hidden = true;
-  void work().catch(failed);
-}
-
-/** Saves a receipt of a deletion, if there is one. */
-function keep(receipt: Blob | undefined, id: string): void {
-  if (receipt) download(receipt, `receipt-${id.slice(0, 8)}.json`);
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    failed(error);
+    return false;
+  }
 }
 
 async function show(make: () => HTMLElement | Promise<HTMLElement>): Promise<void> {
@@ -119,11 +132,12 @@ function route(): void {
   document.body.classList.toggle("one", hash !== "");
   markLink(nav, id || hash === "" ? "#" : `#${hash.split("=")[0]}`);
   current.set(id);
-  chat?.close();
-  if (id) void show(async () => sessionView(await api.session(id))).then(atEnd);
-  else if (hash === "requests") void show(requests);
+  session.close();
+  if (id) void show(() => session.open(id)).then(atEnd);
+  else if (hash === "requests") void show(() => requestsPage(surroundings));
+  else if (hash === "sign-ins") void show(() => signInsPage(surroundings));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
-  else if (hash.startsWith("insights")) void show(() => insights(hash));
+  else if (hash.startsWith("insights")) void show(() => insightsPage(surroundings, hash));
   else void show(welcome);
 }
 
@@ -145,80 +159,6 @@ function welcome(): HTMLElement {
   );
 }
 
-async function requests(): Promise<HTMLElement> {
-  const listed = new Requests(await api.contacts(), api);
-  return contactsView(listed.state, {
-    more: () => attempt(() => listed.more()),
-    mark: (id, done) => attempt(() => listed.mark(id, done)),
-    send: (id) => attempt(() => listed.send(id)),
-    remove: (id, wantsReceipt) =>
-      attempt(async () => {
-        keep(await api.removeRequest(id, wantsReceipt), id);
-        listed.drop(id);
-      }),
-  });
-}
-
-/** The period is in the address: #insights=7. */
-async function insights(hash: string): Promise<HTMLElement> {
-  const wanted = Number(hash.split("=")[1]);
-  const days = PERIODS.find((one) => one === wanted) ?? PERIOD;
-  const [found, before, facts] = await Promise.all([
-    api.insights(since(days)),
-    api.days(since(2 * days), since(days + 1)),
-    api.about(),
-  ]);
-  return insightsView(found, before, days, facts);
-}
-
-function sessionView(kept: Whole): HTMLElement {
-  const { id } = kept.session;
-  const { before } = kept;
-  chat?.close();
-  const opened = new Chat(kept, api);
-  chat = opened;
-  const earlier = async () => {
-    const older = await api.session(id, Number(before));
-    const messages = [...older.messages, ...kept.messages];
-    return sessionView({ ...older, messages, calls: [...older.calls, ...kept.calls] });
-  };
-  return conversation(kept, {
-    about: about.get(),
-    exported: (format) => api.exported(id, format),
-    talk: {
-      state: opened.state,
-      operator,
-      attend: (state, name, from) => opened.attend(state, name, from),
-      say: (text) => opened.say(text),
-    },
-    ...(about.get()?.has_pages ? { answers: answersOf(id) } : {}),
-    remove: (wantsReceipt) =>
-      attempt(async () => {
-        keep(await api.remove(id, wantsReceipt), id);
-        location.hash = "";
-        inbox.load();
-      }),
-    ...(before ? { earlier: () => void show(earlier) } : {}),
-  });
-}
-
-function answersOf(id: string): AnswerActs {
-  const answers = new Answers(id, api);
-  void answers.load();
-  return {
-    writing: answers.state,
-    write: (question) => {
-      if (question === undefined) void answers.fromTalk();
-      else answers.toQuestion(question, operator.get().name);
-    },
-    edit: () => answers.edit(),
-    cancel: () => answers.cancel(),
-    preview: (fields) => void answers.preview(fields),
-    publish: () => void answers.publish(),
-    withdraw: (answer) => void answers.withdraw(answer),
-  };
-}
-
 async function openFile(chosen: File | undefined): Promise<void> {
   if (!chosen) return;
   if (!content.isConnected)
@@ -228,7 +168,7 @@ async function openFile(chosen: File | undefined): Promise<void> {
   // Changes the address, so that a click on the session shown before leads back to it.
   history.replaceState(null, "", "#log");
   current.set("");
-  chat?.close();
+  session.close();
   document.body.classList.add("one");
   void show(() => conversation(kept, { about: undefined }));
 }
@@ -236,7 +176,7 @@ async function openFile(chosen: File | undefined): Promise<void> {
 function locked(message = ""): void {
   wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
   document.body.classList.add("locked");
-  chat?.close();
+  session.close();
   main.replaceChildren(entrance(message, (token) => void enter(token)));
   main.querySelector("input")?.focus();
 }
@@ -259,10 +199,15 @@ async function start(): Promise<void> {
   document.body.classList.remove("locked");
   main.replaceChildren(aside, el("div", { className: "pane" }, alertLine, content));
   if (facts.keeps_chats) {
-    aside.replaceChildren(troubleLine(watch.state), list(facts.presets));
+    aside.replaceChildren(trouble(), list(facts.presets));
     inbox.load();
   }
   route();
+}
+
+function trouble(): HTMLElement {
+  const again = () => void attempt(() => Requests.resend(api));
+  return troubleLine(watch.state, isReader(about) ? undefined : again);
 }
 
 function list(presets: readonly string[]): HTMLElement {

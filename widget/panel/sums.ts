@@ -1,6 +1,6 @@
 /** The current state of the keys and of the store. */
 
-import { el } from "./dom.ts";
+import { button, el } from "./dom.ts";
 import type { Waiting } from "./state/queue.ts";
 import type { Store } from "./state/store.ts";
 import { seconds, t, whole } from "./texts.ts";
@@ -34,11 +34,13 @@ export function keysView(keys: readonly Key[]): HTMLElement {
   return append(node, scrolled(table), el("p", { className: "muted" }, t.keysHint));
 }
 
-/** Why deliveries of requests fail. */
-export function troubleLine(waiting: Store<Waiting>): HTMLElement {
-  const node = el("p", { className: "trouble", role: "alert" });
+/** Why deliveries of requests fail, with a button that sends them again if the operator may. */
+export function troubleLine(waiting: Store<Waiting>, again?: () => void): HTMLElement {
+  const text = el("span");
+  const node = el("p", { className: "trouble", role: "alert" }, text, " ");
+  if (again) node.append(button({ className: "again" }, again, t.sendAgain));
   waiting.follow(({ trouble }) => {
-    node.textContent = trouble;
+    text.textContent = trouble;
     node.hidden = trouble === "";
   });
   return node;

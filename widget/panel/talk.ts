@@ -5,7 +5,7 @@ import { isLive, type Talk } from "./state/chat.ts";
 import type { Operator } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
 import { isolated, moment, t } from "./texts.ts";
-import type { Attendance, Message } from "./types.ts";
+import type { Attendance, Message, Reply } from "./types.ts";
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
@@ -14,6 +14,9 @@ const AT_END_PX = 120;
 export interface TalkActs {
   readonly state: Store<Talk>;
   readonly operator: Store<Operator>;
+  readonly replies: readonly Reply[];
+  /** Whether the operator only reads. */
+  readonly isReader: boolean;
   attend(state: string, operator: string, takenFrom?: string): Promise<boolean>;
   say(text: string): Promise<boolean>;
 }
@@ -84,6 +87,7 @@ class TalkBar {
     this.node.classList.toggle("wanted", attendance.state === "waiting");
     this.node.classList.toggle("live", isLive(talk));
     const { name } = this.#acts.operator.get();
+    if (this.#acts.isReader) return;
     const isTheirs = attendance.state === "person" && attendance.operator === name;
     this.#controls.replaceChildren(...(isTheirs ? this.#writing() : [this.#taking(attendance)]));
   }
@@ -129,7 +133,13 @@ class TalkBar {
   #writing(): HTMLElement[] {
     const text = this.#text;
     const send = el("button", { type: "submit", className: "accent" }, t.send);
-    const form = el("form", { className: "talk-form" }, el("label", {}, t.line, text), send);
+    const form = el(
+      "form",
+      { className: "talk-form" },
+      el("label", {}, t.line, text),
+      readyReplies(this.#acts.replies, text),
+      send,
+    );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       if (send.disabled || !text.value.trim()) return;
@@ -144,6 +154,21 @@ class TalkBar {
     const close = button(ends, turn("closed"), t.close);
     return [form, el("div", { className: "tools" }, back, close)];
   }
+}
+
+/** The menu that writes a ready reply at the cursor; false without any. */
+function readyReplies(replies: readonly Reply[], field: HTMLTextAreaElement): HTMLElement | false {
+  const first = el("option", { value: "" }, t.replies);
+  const options = replies.map(({ name }, at) => el("option", { value: String(at) }, name));
+  const menu = el("select", { className: "replies", ariaLabel: t.replies }, first, ...options);
+  menu.addEventListener("change", () => {
+    const reply = replies[Number(menu.value)];
+    menu.value = "";
+    if (!reply || field.readOnly) return;
+    field.setRangeText(reply.text, field.selectionStart, field.selectionEnd, "end");
+    field.focus();
+  });
+  return replies.length > 0 && menu;
 }
 
 function sentence({ state, operator, since }: Attendance): string {

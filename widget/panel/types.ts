@@ -318,6 +318,26 @@ export interface Mark {
   readonly end: number;
 }
 
+export interface Reply {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A sign-in to the panel. */
+export interface SignIn {
+  readonly id: string;
+  readonly opened_at: number;
+  readonly expires_at: number;
+  /** Empty if it is not known. */
+  readonly operator: string;
+  /** The only site whose chats it shows; empty for all. */
+  readonly site: string;
+  /** `read`: it changes nothing. */
+  readonly may: string;
+  /** Whether it is that of this tab. */
+  readonly own: boolean;
+}
+
 export interface About {
   readonly version: string;
   readonly model: string;
@@ -325,6 +345,12 @@ export interface About {
   readonly keeps_chats: boolean;
   /** The operator's name in their link; empty if they type one. */
   readonly operator: string;
+  /** The only site whose chats the sign-in shows; empty for all. */
+  readonly site: string;
+  /** `read`: the sign-in changes nothing. */
+  readonly may: string;
+  /** The ready replies of operators. */
+  readonly replies: readonly Reply[];
   readonly has_contact_form: boolean;
   readonly has_pages: boolean;
   readonly presets: readonly string[];

@@ -34,6 +34,18 @@ export class Requests {
     this.#change(id, { delivered_at: null, attempts: 0 });
   }
 
+  /** Sends all requests again whose delivery failed. */
+  static async resend(api: RequestsApi): Promise<void> {
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: Contacts = await api.contacts(cursor);
+      const failed = page.requests.filter(
+        (one) => one.delivered_at === null && one.done_at === null && one.attempts > 0,
+      );
+      for (const { id } of failed) await api.sendRequest(id);
+      cursor = page.cursor;
+    }
+  }
+
   /** Takes a request that was deleted off the list. */
   drop(id: string): void {
     const { requests } = this.state.get();

@@ -1,0 +1,155 @@
+/** The views that the address names, with their states and requests. */
+
+import type { Api } from "./api.ts";
+import { contactsView } from "./contacts.ts";
+import { conversation, type StoredActs } from "./conversation.ts";
+import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
+import { download } from "./save.ts";
+import type { AnswerActs } from "./side.ts";
+import { signInsView } from "./sign-ins.ts";
+import { Answers } from "./state/answers.ts";
+import { Chat } from "./state/chat.ts";
+import type { Operator } from "./state/operator.ts";
+import { Requests } from "./state/requests.ts";
+import { SignIns } from "./state/sign-ins.ts";
+import type { Store } from "./state/store.ts";
+import type { About, Whole } from "./types.ts";
+
+export interface Surroundings {
+  readonly api: Api;
+  readonly operator: Store<Operator>;
+  readonly about: Store<About | undefined>;
+  /** Does what the operator asked for, shows why it failed, and returns whether it succeeded. */
+  attempt(work: () => Promise<void>): Promise<boolean>;
+  show(make: () => Promise<HTMLElement>): void;
+  /** A session was deleted. */
+  removed(): void;
+}
+
+/** Whether the operator changes nothing. */
+export function isReader(about: Store<About | undefined>): boolean {
+  return about.get()?.may === "read";
+}
+
+export async function requestsPage({ api, about, attempt }: Surroundings): Promise<HTMLElement> {
+  const listed = new Requests(await api.contacts(), api);
+  const change = {
+    mark: (id: string, done: boolean) => void attempt(() => listed.mark(id, done)),
+    send: (id: string) => void attempt(() => listed.send(id)),
+    remove: (id: string, wantsReceipt: boolean) =>
+      void attempt(async () => {
+        keep(await api.removeRequest(id, wantsReceipt), id);
+        listed.drop(id);
+      }),
+  };
+  const more = () => void attempt(() => listed.more());
+  return contactsView(listed.state, { more, ...(isReader(about) ? {} : { change }) });
+}
+
+export async function signInsPage({ api, about, attempt }: Surroundings): Promise<HTMLElement> {
+  const listed = new SignIns(await api.signIns(), (id) => api.endSignIn(id));
+  const end = (id: string) => void attempt(() => listed.end(id));
+  return signInsView(listed.state, isReader(about) ? undefined : end);
+}
+
+/** The period is in the address: #insights=7. */
+export async function insightsPage({ api }: Surroundings, hash: string): Promise<HTMLElement> {
+  const wanted = Number(hash.split("=")[1]);
+  const days = PERIODS.find((one) => one === wanted) ?? PERIOD;
+  const [found, before, facts] = await Promise.all([
+    api.insights(since(days)),
+    api.days(since(2 * days), since(days + 1)),
+    api.about(),
+  ]);
+  return insightsView(found, before, days, facts);
+}
+
+/** The opened session. */
+export class SessionPage {
+  readonly #with: Surroundings;
+  #chat: Chat | undefined;
+
+  constructor(surroundings: Surroundings) {
+    this.#with = surroundings;
+  }
+
+  async open(id: string): Promise<HTMLElement> {
+    return this.#view(await this.#with.api.session(id));
+  }
+
+  /** Ends the requests for new messages. */
+  close(): void {
+    this.#chat?.close();
+  }
+
+  #view(kept: Whole): HTMLElement {
+    const about = this.#with.about.get();
+    return conversation(kept, { about, stored: this.#acts(kept, about) });
+  }
+
+  #acts(kept: Whole, about: About | undefined): StoredActs {
+    const { api, operator } = this.#with;
+    const { id } = kept.session;
+    this.close();
+    const chat = new Chat(kept, api);
+    this.#chat = chat;
+    return {
+      exported: (format) => api.exported(id, format),
+      talk: {
+        state: chat.state,
+        operator,
+        replies: about?.replies ?? [],
+        isReader: about?.may === "read",
+        attend: (state, name, from) => chat.attend(state, name, from),
+        say: (text) => chat.say(text),
+      },
+      ...(kept.before ? { earlier: () => this.#earlier(kept, Number(kept.before)) } : {}),
+      ...(about?.may === "read" ? {} : this.#changes(id)),
+    };
+  }
+
+  /** What only an operator does who does not only read. */
+  #changes(id: string): Partial<StoredActs> {
+    const { api, about, attempt, removed } = this.#with;
+    return {
+      ...(about.get()?.has_pages ? { answers: this.#answers(id) } : {}),
+      mark: (request, done) => attempt(() => api.markRequest(request, done)),
+      remove: (wantsReceipt) =>
+        void attempt(async () => {
+          keep(await api.remove(id, wantsReceipt), id);
+          removed();
+        }),
+    };
+  }
+
+  #earlier(kept: Whole, before: number): void {
+    const { api, show } = this.#with;
+    show(async () => {
+      const older = await api.session(kept.session.id, before);
+      const messages = [...older.messages, ...kept.messages];
+      return this.#view({ ...older, messages, calls: [...older.calls, ...kept.calls] });
+    });
+  }
+
+  #answers(id: string): AnswerActs {
+    const answers = new Answers(id, this.#with.api);
+    void answers.load();
+    return {
+      writing: answers.state,
+      write: (question) => {
+        if (question === undefined) void answers.fromTalk();
+        else answers.toQuestion(question, this.#with.operator.get().name);
+      },
+      edit: () => answers.edit(),
+      cancel: () => answers.cancel(),
+      preview: (fields) => void answers.preview(fields),
+      publish: () => void answers.publish(),
+      withdraw: (answer) => void answers.withdraw(answer),
+    };
+  }
+}
+
+/** Saves a receipt of a deletion, if there is one. */
+function keep(receipt: Blob | undefined, id: string): void {
+  if (receipt) download(receipt, `receipt-${id.slice(0, 8)}.json`);
+}
