@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,24 @@ async def test_h2_every_waiting_request_is_claimed_and_the_newest_are_listed_fir
     assert sorted(one.id for one in claimed if one) == names
     assert await sessions.claim_contact(clock.now, clock.now + 60) is None
     assert [one.id for one in await sessions.contacts(2)] == names[:2:-1]
+
+
+async def test_s3_requests_with_a_chat_are_listed_apart_from_those_without(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    for number in range(6):
+        chat = ONE if number % 3 == 0 else ""
+        await sessions.add_contact(asked(clock, f"request-{number}")._replace(session_id=chat))
+        clock.now += 1
+
+    async def listed(limit: int, before: Before | None = None, **kind: Any) -> list[str]:
+        return [one.id[-1] for one in await sessions.contacts(limit, before, **kind)]
+
+    assert await listed(9) == list("543210")
+    assert await listed(9, of_chats=True) == list("30")
+    assert await listed(3, of_chats=False) == list("542")
+    last = (await sessions.contacts(3, of_chats=False))[-1]
+    assert await listed(3, Before(last.created_at, last.id), of_chats=False) == ["1"]
 
 
 async def test_h23_the_requests_of_a_chat_are_those_of_no_other(

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from pydantic import ValidationError
 
 from kefu.settings import Settings
+from kefu.web.routes.admin_contacts import MAX_ROWS
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import ORIGIN, Stage
 from tests.fakes.webhook import Webhook
+from tests.parts.plugin import slow
 
 CONSENT = "I agree that Nordlys keeps this."
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
@@ -320,6 +324,59 @@ async def test_m8_an_address_may_send_ten_requests_an_hour_and_a_chat_three(
     refused = send_alone(running, new_id())
     assert 300 < int(refused.headers["Retry-After"]) <= 360
     assert len(in_panel(running)["requests"]) == 9
+
+
+@pytest.mark.parametrize(("addresses", "each"), [(60, 10), slow(1000, 10)])
+async def test_s3_a_flood_of_forms_hides_no_visitor_and_fills_no_mailbox(
+    staged: Staged, addresses: int, each: int
+) -> None:
+    with Mailbox() as mailbox:
+        given = settings()
+        given["environment"] |= {
+            "KEFU_CONTACT_MAIL": mailbox.url(),
+            "KEFU_CONTACT_PASSWORD": PASSWORD,
+        }
+        running = staged(1, **given, trusted_proxy_hops=1, ip_requests_per_minute=30)
+        visitors = [Visitor(running) for _ in range(3)]
+        for visitor in visitors:
+            assert (await visitor.say("Can I talk to a person?")).complete
+        ids = [new_id() for _ in visitors]
+        assert (await send(visitors[0], ids[0])).status_code == 204
+        mailbox.wait_for(1)
+        body = {"email": EMAIL, "message": "Buy!", "consent": True}
+        async with httpx.AsyncClient(timeout=60) as browser:
+
+            async def floods(address: int) -> set[int]:
+                place = f"198.{51 + address // 250}.{address % 250}.1"
+                headers = {"Origin": ORIGIN, "X-Forwarded-For": place}
+                url = f"{running.url}/api/contact"
+                forms = [{**body, "client_message_id": new_id()} for _ in range(each)]
+                answers = [await browser.post(url, json=one, headers=headers) for one in forms]
+                return {one.status_code for one in answers}
+
+            for first in range(0, addresses, 20):
+                part = range(first, min(first + 20, addresses))
+                found = await asyncio.gather(*map(floods, part))
+                assert set.union(*found) == {204}
+        for visitor, id in zip(visitors[1:], ids[1:], strict=True):
+            assert (await send(visitor, id)).status_code == 204
+
+        shown = in_panel(running)
+        assert [one["id"] for one in shown["requests"] if one["session_id"]] == ids[::-1]
+        times = [one["created_at"] for one in shown["requests"]]
+        assert (len(times), times) == (MAX_ROWS + 3, sorted(times, reverse=True))
+        queue = as_operator(running, "queue", "GET").json()
+        waiting = {row["id"] for row in queue["waiting"]["rows"]}
+        assert waiting == {visitor.session_id for visitor in visitors}
+        pages, cursor = [shown], shown["cursor"]
+        while cursor:
+            path = f"contacts?cursor={quote(cursor)}"
+            pages.append(as_operator(running, path, "GET").raise_for_status().json())
+            cursor = pages[-1]["cursor"]
+        every = [one["id"] for one_page in pages for one in one_page["requests"]]
+        assert len(set(every)) == len(every) == addresses * each + 3
+        # One mail an hour, and the hour may have ended in between.
+        assert len(mailbox.got) <= 2
 
 
 async def test_s3_requests_count_in_the_rate_of_the_site(staged: Staged) -> None:

@@ -52,10 +52,15 @@ class Before(NamedTuple):
 
 
 def newest(
-    stored: Iterable[ContactRequest], limit: int, before: Before | None
+    stored: Iterable[ContactRequest],
+    limit: int,
+    before: Before | None,
+    *,
+    of_chats: bool | None = None,
 ) -> Sequence[ContactRequest]:
     """Some requests in the order of `ContactStore.contacts`, for stores that read all of them."""
-    places = {Before(one.created_at, one.id): one for one in stored}
+    chosen = [one for one in stored if of_chats in (None, bool(one.session_id))]
+    places = {Before(one.created_at, one.id): one for one in chosen}
     newest = sorted((one for one in places if before is None or one < before), reverse=True)
     return [places[one] for one in newest[:limit]]
 
@@ -84,8 +89,13 @@ class ContactStore(Protocol):
         """
         ...
 
-    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
-        """The newest requests, delivered ones among them, by descending creation time and id."""
+    async def contacts(
+        self, limit: int, before: Before | None = None, *, of_chats: bool | None = None
+    ) -> Sequence[ContactRequest]:
+        """The newest requests, delivered ones among them, by descending creation time and id.
+
+        `of_chats`: only those with a chat, or only those without; None: all.
+        """
         ...
 
     async def contacts_of(self, session_id: str) -> Sequence[ContactRequest]:

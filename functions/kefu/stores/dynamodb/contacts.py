@@ -91,8 +91,10 @@ class DynamoContacts(DynamoUpkeep):
             queued = [Row(WAITING, claimed.id)]
             await self._table.run(lambda: items.delete_rows(self._table, queued))
 
-    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
-        return newest(await self._kept_contacts(), limit, before)
+    async def contacts(
+        self, limit: int, before: Before | None = None, *, of_chats: bool | None = None
+    ) -> Sequence[ContactRequest]:
+        return newest(await self._kept_contacts(), limit, before, of_chats=of_chats)
 
     async def contacts_of(self, session_id: str) -> Sequence[ContactRequest]:
         stored = await self._kept_contacts()

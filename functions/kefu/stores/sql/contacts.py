@@ -23,8 +23,9 @@ _CLAIM = f"UPDATE contacts SET attempts = attempts + 1, due = ? WHERE id = ? RET
 _END = "UPDATE contacts SET due = ?, delivered = ? WHERE id = ? AND attempts = ?"
 _NEWEST = (
     f"SELECT {_COLUMNS} FROM contacts WHERE created > ? AND (created, id) < (?, ?)"  # noqa: S608
-    " ORDER BY created DESC, id DESC LIMIT ?"
+    "{of_chats} ORDER BY created DESC, id DESC LIMIT ?"
 )
+_OF_CHATS = {None: "", True: " AND session <> ''", False: " AND session = ''"}
 _OF_CHAT = (
     f"SELECT {_COLUMNS} FROM contacts WHERE session = ? AND session <> '' AND created > ?"  # noqa: S608
     " ORDER BY created, id"
@@ -71,10 +72,16 @@ class SqlContacts(SqlTurns):
 
     @quick
     def contacts(
-        self, db: SqlConnection, limit: int, before: Before | None = None
+        self,
+        db: SqlConnection,
+        limit: int,
+        before: Before | None = None,
+        *,
+        of_chats: bool | None = None,
     ) -> Sequence[ContactRequest]:
         values = (self._oldest(self._clock()), *(before or (inf, "")), limit)
-        return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
+        newest = _NEWEST.format(of_chats=_OF_CHATS[of_chats])
+        return [ContactRequest(*row) for row in db.execute(newest, values).fetchall()]
 
     @quick
     def contacts_of(self, db: SqlConnection, session_id: str) -> Sequence[ContactRequest]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound
-from kefu.sessions.store.contacts import Before
+from kefu.sessions.store.contacts import Before, ContactRequest, ContactStore
 from kefu.web.admin.deletions import deleted
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
@@ -13,8 +15,11 @@ from kefu.web.body import JsonBody
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import DoneBody
 
-MAX_ROWS = 100
-"""Requests of one page."""
+MAX_ROWS = 50
+"""Requests of one page that have a chat, and as many that have none."""
+
+_DONE = "-"
+"""Stands for a place in the cursor if there is nothing after it."""
 
 _ALL = 1_000_000
 """More requests than any store has."""
@@ -27,13 +32,12 @@ def contacts_routes(panel: Panel) -> APIRouter:
 
     @router.get("")
     async def contacts(request: Request) -> Json:
-        before = _place(request.query_params.get("cursor", ""))
-        rows = await panel.requests().contacts(MAX_ROWS, before)
+        rows, cursor = await _page(panel.requests(), request.query_params.get("cursor", ""))
         contact = panel.contact
         panel.audit(request, "read requests")
         return {
             "requests": [one._asdict() for one in rows],
-            "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == MAX_ROWS else None,
+            "cursor": cursor,
             "delivers": contact is not None and contact.delivers,
             "signing_key": await contact.signing_key() if contact else "",
         }
@@ -70,8 +74,28 @@ def contacts_routes(panel: Panel) -> APIRouter:
     return router
 
 
+async def _page(store: ContactStore, cursor: str) -> tuple[Sequence[ContactRequest], str | None]:
+    """Some requests, the newest first, and the cursor of the next page.
+
+    Each page has requests with a chat and without: forms that a program sends without a chat push
+    nobody else off the first page. The cursor has the places of both kinds.
+    """
+    places, rows = cursor.split("|") if cursor else ["", ""], list[ContactRequest]()
+    if len(places) != 2:
+        raise InvalidRequest("cursor: is not valid.", param="cursor")
+    for kind, of_chats in enumerate((True, False)):
+        if places[kind] == _DONE:
+            continue
+        found = await store.contacts(MAX_ROWS, _place(places[kind]), of_chats=of_chats)
+        rows += found
+        is_last = len(found) < MAX_ROWS
+        places[kind] = _DONE if is_last else f"{found[-1].created_at!r}~{found[-1].id}"
+    more = None if places == [_DONE, _DONE] else "|".join(places)
+    return sorted(rows, key=lambda one: (one.created_at, one.id), reverse=True), more
+
+
 def _place(cursor: str) -> Before | None:
-    """Parse the place after which a page begins. Raises InvalidRequest."""
+    """Parse the place after which a part of a page begins. Raises InvalidRequest."""
     if not cursor:
         return None
     created_at, _, id = cursor.partition("~")
