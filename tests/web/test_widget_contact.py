@@ -76,18 +76,18 @@ async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: s
         visitor = Visitor(running)
         assert (await visitor.say("Do you ship to Svalbard?")).complete
         assert (await send(visitor, new_id(), message="<b>Svalbard</b>")).status_code == 204
-        await older_requests(running, 101)
+        await older_requests(running, 52)
         webhook.wait_for(1)
         wait_until(lambda: in_panel(running)["requests"][0]["attempts"] > 0)
         seen: dict[str, Any] = await asyncio.to_thread(
             told_by, script, running.url, TOKEN, theme, timeout=120
         )
     row, *older = seen["rows"]
-    assert (len(older), seen["more"]) == (99, 2)
+    assert (len(older), seen["more"]) == (50, 2)
     assert "done" in seen["done"]
     assert seen["mail"] == f"mailto:{EMAIL.replace('@', '%40')}"
     receipt = seen["receipt"]
-    assert (receipt["requests"], receipt["found_afterwards"]) == (["older-request-100"], 0)
+    assert (receipt["requests"], receipt["found_afterwards"]) == (["older-request-51"], 0)
     assert seen["trouble"] == "the contact webhook failed: HTTP 500"
     assert EMAIL in row
     assert f"Accepted: {CONSENT}" in row
