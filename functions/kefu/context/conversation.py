@@ -110,10 +110,6 @@ class Conversation:
                 return self._costs[start]
         return self.exchanges_back(start, stop, _NO_LIMIT)[1]
 
-    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
-        """The cost of each span."""
-        return [self.cost(start, stop) for start, stop in spans]
-
     def exchanges_back(
         self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
     ) -> tuple[int, int]:
@@ -241,7 +237,7 @@ class Conversation:
         if ids == [call.id for call in calls]:
             return (), True
         pairing = Pairing(calls)
-        unmatched = [at for at, id in enumerate(ids, start + 1) if not pairing.answer(id)]
+        unmatched = [at for at, id in enumerate(ids, start + 1) if not pairing.answer((id, ""))]
         return unmatched, pairing.complete
 
     def _cost_of_exchange(self, start: int, stop: int) -> int:
@@ -292,20 +288,13 @@ class Pairing:
         self._waiting: Counter[str | None] = Counter(id for id, _ in self._calls)
         self._by_tool: dict[str, list[str]] | None = None
 
-    def answer(self, call_id: str | None, tool: str = "") -> bool:
-        """Record a result; False if no call is waiting for it.
+    def answer(self, *results: tuple[str | None, str]) -> bool:
+        """Record the results of one message; False, and none of them, if one has no waiting call.
 
-        Some APIs have no ids. Their calls and results have the id `function:` and the name of the
-        tool; such a result also answers a call with an id, and the other way round.
+        A result is the id of its call, and the name of the tool or "". Some APIs have no ids. Their
+        calls and results have the id `function:` and the name of the tool; such a result also
+        answers a call with an id, and the other way round.
         """
-        found = self._find(call_id, tool)
-        if found is None:
-            return False
-        self._waiting[found] -= 1
-        return True
-
-    def answer_all(self, results: Sequence[tuple[str, str]]) -> bool:
-        """Record the results of one message, by id and tool; none if one of them has no call."""
         answered: list[str] = []
         for id, tool in results:
             found = self._find(id, tool)

@@ -182,7 +182,6 @@ _WINDOW_BY_MODEL = {
     "command-a": 128_000,
     "command-a-03-2025": 256_000,
     "command-r": 128_000,
-    "command-r-plus": 128_000,
     "command-r7b": 128_000,
     "doubao-seed-2-0": 256_000,
     "doubao-seed-2-1": 256_000,

@@ -64,7 +64,7 @@ class RunningCosts(Sequence[int]):
             self._end_calls()
             if calls_tools(message):
                 self._calls_at, self._pairing = at, Pairing(message.tool_calls)
-        elif self._pairing is None or not self._pairing.answer(message.tool_call_id):
+        elif self._pairing is None or not self._pairing.answer((message.tool_call_id, "")):
             self.holes.append((at, at + 1))
         self._sums.append(self._sums[-1] + cost)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, TypeVar
 
 from kefu.context.budget import Budget
 from kefu.context.cost import (
@@ -56,13 +57,16 @@ class Trimmed(list[M]):
     over_budget: bool
     """`tokens` exceeds `limit`: the messages that are always kept do not fit. Always kept are the
     system prompt, the last user message and the tool calls at the end with their results."""
-    _state: TrimState | Callable[[], TrimState]
     stale: bool
     """The given state, or its cut, is of other messages, and was not used."""
     to_summarize: ToSummarize | None
     """Set by `strategy="summary"` when it is time for a new summary."""
     tokens: int
     """The tokens of the prompt, with `system`, `tools` and `response_format`."""
+
+    def __init__(self, messages: Iterable[M] = (), state: Callable[[], TrimState] = TrimState):
+        super().__init__(messages)
+        self._state = cache(state)
 
     @property
     def state(self) -> TrimState:
@@ -71,13 +75,7 @@ class Trimmed(list[M]):
         It is made when it is first read, from the given list: read it before you change older
         messages.
         """
-        if not isinstance(self._state, TrimState):
-            self._state = self._state()
-        return self._state
-
-    def keep_state(self, make: Callable[[], TrimState]) -> None:
-        """Note how `state` is made when it is read."""
-        self._state = make
+        return self._state()
 
 
 def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls need two
@@ -124,7 +122,9 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     room = _budget(budget, model, max_tokens, reserve, trim_step)
     stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
     job = _Job(messages, room, stages, keep, state or TrimState(), model or room.model)
-    trimmed = job.trimmed(counter, _Beside.of(messages, system, tools, response_format))
+    if system is None and messages:  # pydantic-ai sends those of the last request
+        system = getattr(messages[-1], "instructions", None)
+    trimmed = job.trimmed(counter, (system, tools, response_format))
     if alternate:
         from kefu.context.wire.edits import alternating
 
@@ -146,23 +146,14 @@ def _budget(
     return Budget(max_tokens, reserve, step)
 
 
-class _Beside(NamedTuple):
-    """The arguments for what is sent beside the messages."""
+_Beside = tuple[Any, Any, Any]
+"""What is sent beside the messages: `system`, `tools` and `response_format`."""
 
-    system: Any
-    tools: Any
-    response_format: Any
 
-    @classmethod
-    def of(cls, messages: Sequence[Any], system: Any, tools: Any, response_format: Any) -> _Beside:
-        if system is None and messages:  # pydantic-ai sends those of the last request
-            system = getattr(messages[-1], "instructions", None)
-        return cls(system, tools, response_format)
-
-    def tokens(self, counter: MessageCounter, model: str) -> int:
-        tools = tools_tokens(self.tools, counter.count, model) if self.tools else 0
-        texts = (self.system, self.response_format)
-        return tools + sum(counter.beside(value) for value in texts if value)
+def _tokens_beside(beside: _Beside, counter: MessageCounter, model: str) -> int:
+    system, tools, response_format = beside
+    tokens = tools_tokens(tools, counter.count, model) if tools else 0
+    return tokens + sum(counter.beside(value) for value in (system, response_format) if value)
 
 
 class _Job:
@@ -214,21 +205,13 @@ class _Job:
         self, counter: MessageCounter, beside: _Beside, *, exact: bool = False
     ) -> Trimmed[Any]:
         """Trims with one counter. `exact`: it is the exact count of the model's tokenizer."""
-        fixed = beside.tokens(counter, self.model)
+        fixed = _tokens_beside(beside, counter, self.model)
         measured = self.state.measured and not exact
         safety = min(counter.safety, _CALIBRATED_SAFETY) if measured else counter.safety
         limit = int(self.state.room(self.budget.room, exact=exact, beside=fixed) / safety)
         budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
         outcome = self._outcome(budget, counter)
-        result: Trimmed[Any] = Trimmed(outcome.sent)
         tokens = outcome.tokens + fixed
-        result.tokens, result.limit, result.over_budget = tokens, limit, tokens > limit
-        result.left_out = outcome.left_out
-        result.dropped = View(self.messages, [(run.start, run.stop) for run in outcome.left_out])
-        result.to_summarize = outcome.to_summarize
-        result.stale = self.stale
-        dropped = any(run.reason == "budget" for run in outcome.left_out)
-        self.fits = not (dropped or result.over_budget or outcome.is_shortened)
 
         def state() -> TrimState:
             return self.state._replace(
@@ -239,7 +222,14 @@ class _Job:
                 cleared=outcome.cleared,
             )
 
-        result.keep_state(state)
+        result: Trimmed[Any] = Trimmed(outcome.sent, state)
+        result.tokens, result.limit, result.over_budget = tokens, limit, tokens > limit
+        result.left_out = outcome.left_out
+        result.dropped = View(self.messages, [(run.start, run.stop) for run in outcome.left_out])
+        result.to_summarize = outcome.to_summarize
+        result.stale = self.stale
+        dropped = any(run.reason == "budget" for run in outcome.left_out)
+        self.fits = not (dropped or result.over_budget or outcome.is_shortened)
         return result
 
     def _outcome(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:

@@ -31,7 +31,8 @@ def keep_recent(
        current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
-    room = budget.room - conversation.priming - sum(conversation.costs(fixed))
+    room = room_after_fixed(conversation, budget)
+    room -= sum(conversation.cost(*span) for span in always)
     pins, cost = _pins(conversation, chain(_summaries(conversation), wanted), room)
     room -= cost
     recent, cost = _recent(conversation, budget, room, sorted([*always, *pins]), floor)
@@ -78,7 +79,8 @@ def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tupl
 
 def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
     """The room left after the messages that are always kept; negative if they do not fit."""
-    return budget.room - conversation.priming - sum(conversation.costs(_fixed(conversation)))
+    fixed = sum(conversation.cost(*span) for span in _fixed(conversation))
+    return budget.room - conversation.priming - fixed
 
 
 def _fixed(conversation: Conversation) -> list[Span]:

@@ -233,7 +233,7 @@ class ReadingConversation(Conversation):
         unmatched = []
         for at, shape in enumerate(results, start + len(step)):
             answers = [(answer.call_id, answer.tool) for answer in shape.results]
-            if not pairing.answer_all(answers) and not reference:
+            if not pairing.answer(*answers) and not reference:
                 unmatched.append(at)
         return unmatched, pairing.complete
 
