@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import pytest
+from aws_bedrock_token_generator import provide_token
 from botocore.exceptions import ClientError
 
 from kefu.stores.aws import SnsTopic, text_at
@@ -40,6 +42,23 @@ def test_a_text_is_read_from_the_place_that_its_reference_names(
 ) -> None:
     assert text_at(reference) == "sk-one, sk-two"
     assert keys.asked == [asked]
+
+
+def test_e6_a_key_of_bedrock_is_that_of_amazons_own_generator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whose clock is the one of botocore, too."""
+    now = datetime(2026, 11, 26, 12, tzinfo=UTC)
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda **_: now)
+    for name, value in {**CREDENTIALS, "AWS_SESSION_TOKEN": "session/+="}.items():
+        monkeypatch.setenv(name, value)
+    assert text_at("bedrock:eu-west-1") == provide_token("eu-west-1")
+
+
+def test_e6_a_key_of_bedrock_needs_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(ValueError, match="needs credentials of AWS"):
+        text_at("bedrock:eu-west-1")
 
 
 @pytest.mark.parametrize("reference", ["ssm:/kefu/keys", "secretsmanager:kefu"])

@@ -79,6 +79,8 @@ def visitors_are_served(account: Account) -> None:
     for name, reference in variables.items():
         if reference.startswith("sns:"):
             assert account.may("sns:Publish", reference[4:]), "live may not publish to its topic"
+        if reference.startswith("bedrock:"):
+            assert account.may("bedrock:CallWithBearerToken", "*"), "live may not sign keys"
         if reference.startswith(tuple(READ)):
             service, _, place = reference.partition(":")
             if service == "ssm":
@@ -274,6 +276,18 @@ def test_the_rehearsal_finds_a_parameter_that_makes_no_version(life: Life, param
     life.deploy()
     with pytest.raises(AssertionError, match="live"):
         life.deploy(**CHANGES[parameter])
+
+
+def test_e6_the_role_may_ask_bedrock_only_while_its_keys_are_signed(life: Life) -> None:
+    life.deploy()
+    action = "bedrock:InvokeModelWithResponseStream"
+    assert not life.account.may(action, "*")
+    life.deploy(KeysFrom="bedrock")
+    variables = life.account.live["Environment"]["Variables"]
+    assert variables["LONGCAT_API_KEYS"] == "bedrock:eu-west-1"
+    assert life.account.may(action, "*")
+    life.deploy(KeysFrom="ssm:/kefu/api-keys")
+    assert not life.account.may(action, "*")
 
 
 @pytest.mark.parametrize("parameter", ["KeysFrom", "UseTable"])

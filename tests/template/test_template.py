@@ -266,6 +266,7 @@ def test_a_secret_put_where_its_place_belongs_is_refused(stack: Stack, name: str
     for secret in ("sk-canary-5f3c9a7e1b", "ak_canary,ak_canary2", "0x4AAAAAcanary", "ssm:"):
         assert not re.fullmatch(pattern, secret)
     assert bool(re.fullmatch(pattern, "")) is (name != "KeysFrom")
+    assert bool(re.fullmatch(pattern, "bedrock")) is (name == "KeysFrom")
 
 
 def test_a_limit_that_waf_would_refuse_is_refused_before_the_deployment(stack: Stack) -> None:
@@ -419,6 +420,7 @@ SETS: list[dict[str, str]] = [
     {"RequestsPerSecond": "500"},
     {"WarmStart": "snapshot", "Architecture": "x86_64", "MemorySize": "2048"},
     {"KeysFrom": SECRET, "FallbackKeysFrom": SECRET, "ContactEmail": "help@example.com"},
+    {"KeysFrom": "bedrock"},
     {"AdminTokenFrom": "ssm:/k/a", "IdentitySecretsFrom": "ssm:/k/i", "BotCheckSecretFrom": SECRET},
     {"UseTable": "kefu-restored", "LogRetentionDays": "7"},
     {"WafRequestsPerFiveMinutes": "100", "StageName": "v2", "AlarmEmail": "me@example.com"},

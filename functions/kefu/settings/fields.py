@@ -21,7 +21,9 @@ from pydantic.config import JsonDict
 
 from kefu.relay.key_pool import keys_in
 
-_PLACE = re.compile(r"ssm:[A-Za-z0-9_./:-]+|secretsmanager:[A-Za-z0-9/_+=.@!:-]+")
+_PLACE = re.compile(
+    r"ssm:[A-Za-z0-9_./:-]+|secretsmanager:[A-Za-z0-9/_+=.@!:-]+|bedrock:[a-z0-9-]+"
+)
 
 
 class Section(BaseModel):
@@ -94,7 +96,7 @@ def url_of(url: str) -> str:
 def place_in(text: str) -> str:
     """Return the place in AWS that a variable names instead of a secret; "" for a secret."""
     text = text.strip()
-    return text if text.startswith(("ssm:", "secretsmanager:", "arn:")) else ""
+    return text if text.startswith(("ssm:", "secretsmanager:", "bedrock:", "arn:")) else ""
 
 
 def place_of(secret: SecretStr) -> str:

@@ -136,7 +136,9 @@ class ModelSettings(Section):
         "model.api_keys",
         "KEFU_API_KEYS",
         "API keys of the model, comma separated; tried in turn. Or their place in AWS: `ssm:/NAME` "
-        "or `secretsmanager:NAME-OR-ARN`; the template sets it. Also read from `LONGCAT_API_KEYS`.",
+        "or `secretsmanager:NAME-OR-ARN`; the template sets it. `bedrock:REGION` signs keys of "
+        "Amazon Bedrock with the credentials of AWS that are there. Also read from "
+        "`LONGCAT_API_KEYS`.",
         also=OLD_KEYS,
     )
     patience: Literal["normal", "slow"] = setting(

@@ -7,11 +7,14 @@ so that a cold start does not wait for the import.
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 import threading
 from typing import Any, Final
 
 _client_creation: Final = threading.Lock()
+
+BEDROCK_KEY_SECONDS: Final = 12 * 3600
 
 RANDOM: Final = random.SystemRandom()
 """Copies of a snapshot (SnapStart) have the same state of `random`, and would all wait equally."""
@@ -65,12 +68,15 @@ class SnsTopic:
 
 
 def text_at(reference: str) -> str:
-    """Return the text of an SSM parameter or of a secret in Secrets Manager. Blocks.
+    """Return the text of an SSM parameter or of a secret in Secrets Manager, or a key of Bedrock
+    that the process's own credentials sign. Blocks.
 
-    `reference`: `ssm:NAME` or `secretsmanager:NAME-OR-ARN`. Raises BotoCoreError and ClientError,
-    and ValueError if there is no text. The error messages never contain the text.
+    `reference`: `ssm:NAME`, `secretsmanager:NAME-OR-ARN` or `bedrock:REGION`. Raises BotoCoreError
+    and ClientError, and ValueError if there is no text. The error messages never contain the text.
     """
     service, _, name = reference.partition(":")
+    if service == "bedrock":
+        return _bedrock_key(name)
     aws = client(
         "ssm" if service == "ssm" else "secretsmanager",
         connect_timeout=1,
@@ -88,3 +94,20 @@ def text_at(reference: str) -> str:
     if not isinstance(text, str):
         raise ValueError("contains no text")
     return text
+
+
+def _bedrock_key(region: str) -> str:
+    """A short-term key: a signed request in Base64. It ends with the credentials that sign it, or
+    after 12 hours: https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html
+    """
+    from botocore.auth import SigV4QueryAuth
+    from botocore.awsrequest import AWSRequest
+    from botocore.session import Session
+
+    if not (credentials := Session().get_credentials()):
+        raise ValueError("needs credentials of AWS, such as the role of a function or of a machine")
+    host, what = "bedrock.amazonaws.com", {"Action": "CallWithBearerToken"}
+    request = AWSRequest("POST", f"https://{host}/", {"host": host}, params=what)
+    SigV4QueryAuth(credentials, "bedrock", region, expires=BEDROCK_KEY_SECONDS).add_auth(request)
+    signed = f"{str(request.url).removeprefix('https://')}&Version=1"
+    return f"bedrock-api-key-{base64.b64encode(signed.encode()).decode()}"
