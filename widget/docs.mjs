@@ -19,6 +19,7 @@ const MEANINGS = {
     "a JSON array, or texts with `\\|` between them",
     "questions that a visitor can send with one click; at most 6, of 80 characters each",
   ],
+  followUps: ["`off`", "no [questions to go on](#buttons-below-an-answer) below an answer"],
   consent: ["text", "a text that the visitor must accept before anything is sent"],
   botCheck: [
     "`turnstile:SITEKEY`, `hcaptcha:SITEKEY`",

@@ -202,6 +202,23 @@ async def test_g23_no_page_changes_the_system_message(staged: Staged, tmp_path: 
         assert last["content"].endswith(f"\n\n{QUESTION_HEAD}\n{question}")
 
 
+async def test_w22_the_widget_learns_what_may_be_asked_next(staged: Staged, tmp_path: Path) -> None:
+    customs = (
+        Block("Who pays the customs of parcels to Norway?", 2),
+        Block("They are paid at checkout."),
+    )
+    pages = PAGES[0], Learnt(PageText(f"{SHOP}/customs", "Customs", list(customs), "en"), {})
+    running = staged(1, knowledge=str(learn(tmp_path / "shop.kefu", *pages)))
+    running.script(b.answer("Three to five days [1]."), b.answer("At checkout [2]."))
+    asked = "How long do parcels to Norway take?"
+    answer = await running.ask(conversation(asked, sources=True))
+    assert answer.chunks[-1]["follow_ups"] == ["Who pays the customs of parcels to Norway?"]
+    after = conversation(
+        "Who pays the customs of parcels to Norway?", "At checkout.", asked, sources=True
+    )
+    assert "follow_ups" not in (await running.ask(after)).chunks[-1]
+
+
 async def test_g12_a_running_server_takes_a_new_file(staged: Staged, tmp_path: Path) -> None:
     file = learn(tmp_path / "a.kefu")
     running = staged(2, knowledge=str(file))

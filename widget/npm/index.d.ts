@@ -26,6 +26,7 @@ export interface ChatSettings extends TextsByLanguage {
   position?: "auto" | "bottom-right" | "bottom-left" | undefined;
   open?: boolean | undefined;
   retry?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
+  followUps?: "off" | undefined;
   firstByteTimeout?: number | undefined;
   sound?: "off" | undefined;
   stallTimeout?: number | undefined;

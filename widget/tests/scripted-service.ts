@@ -70,9 +70,13 @@ export function sources(
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The event after an answer: the pages that it cites. */
-export function cited(used: readonly number[], answered = true): string {
-  const event = { object: "kefu.sources", choices: [], used, answered };
+/** The event after an answer: the pages that it cites, and what the visitor may ask next. */
+export function cited(
+  used: readonly number[],
+  answered = true,
+  followUps?: readonly string[],
+): string {
+  const event = { object: "kefu.sources", choices: [], used, answered, follow_ups: followUps };
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 

@@ -78,7 +78,7 @@ async def make_answer(
                 async for event in events:
                     yield event
                 if grounding:
-                    yield SourcesUsed(grounding.used, grounding.answered)
+                    yield SourcesUsed(grounding.used, grounding.answered, grounding.follow_ups)
         yield Done(answer.usage)
         if answer.deadline is not None:
             await conversation.written(answer.deadline)

@@ -15,6 +15,7 @@ from kefu.chat.search_words import SearchWords
 from kefu.chat.summaries import OnCall
 from kefu.knowledge.citations import CitationFilter
 from kefu.knowledge.finding import MAX_PASSAGES, Knowledge, PassageHit, fits_badly
+from kefu.knowledge.follow_ups import follow_ups
 from kefu.knowledge.sources import (
     RULES,
     RULES_WITH_TOOLS,
@@ -79,7 +80,8 @@ class Grounder:
             words = await self._words.write(last, before, languages, on_call)
             if words:
                 found = await self._knowledge.find(f"{last}\n{words}", before, MAX_PASSAGES)
-        return Grounding(found, last, self._room, words, self.links, lists=lists)
+        room = self._room
+        return Grounding(found, last, room, words, self.links, lists=lists, before=before)
 
     async def more(self, words: str, grounding: Grounding) -> str:
         """Further passages for the model's own words, as lines of JSON; "" if there are none."""
@@ -105,13 +107,15 @@ class Grounding:
         links: Sequence[str] = (),
         *,
         lists: bool,
+        before: Sequence[str] = (),
     ) -> None:
-        """`words`: search words that the model wrote."""
+        """`words`: search words that the model wrote. `before`: the visitor's earlier questions."""
         self.found = list(found)
         self.links = links
         self._words = words
         self._room = room
         self._question = question
+        self._before = before
         self._lists = lists
         self._filters: list[CitationFilter] = []
         self._filter: CitationFilter | None = None
@@ -133,6 +137,11 @@ class Grounding:
     def cited(self) -> Sequence[Source]:
         """The sources that are cited, by number."""
         return [one for one in self.sources if one.number in self.used]
+
+    @property
+    def follow_ups(self) -> Sequence[str]:
+        """What the visitor may ask next; nothing after an answer without a cited source."""
+        return follow_ups(self.found, self.used, self._question, self._before)
 
     @property
     def answered(self) -> bool:

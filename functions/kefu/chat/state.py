@@ -42,6 +42,8 @@ class SourcesUsed:
     numbers: Sequence[int]
     answered: bool
     """False when the model said that the passages do not answer the question."""
+    follow_ups: Sequence[str] = ()
+    """What the visitor may ask next."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,6 +287,8 @@ def _encoded_sources(
         body: dict[str, object] = {"sources": found, "links": list(event.links)}
     else:
         body = {"used": list(event.numbers), "answered": event.answered}
+        if event.follow_ups:
+            body["follow_ups"] = list(event.follow_ups)
     return _sources_event(body)
 
 

@@ -40,6 +40,8 @@ export default function answer(
   const { settings, apiUrl, script, fetch } = seat;
   adopt(root, proseStyles + stylesheet);
   let chat: ChatActs | undefined;
+  /** As `chat`, also for a chat that the service does not store. */
+  let acts: ChatActs | undefined;
   let isCalm = false;
   /** Whether the chat of an earlier page has been drawn. */
   let isDrawn = false;
@@ -54,6 +56,7 @@ export default function answer(
     speak,
     chat: () => chat,
     tools: () => seat.tools,
+    send: (question) => acts?.send(question),
     asking: (turn) => features.asking(turn, plainAsk),
     tell: (moment, ...args) => features.tell(moment, ...args),
   };
@@ -105,7 +108,8 @@ export default function answer(
     /** The answer of the turn in `node` is awaited, has another event, or has ended. */
     changed: (node: HTMLElement, turn: Turn) => features.tell("changed", node, turn, isDrawn),
     /** The tools of the header: enlarge, and the menu; and the button to the newest message. */
-    menu: (acts: ChatActs) => {
+    menu: (ofChat: ChatActs) => {
+      acts = ofChat;
       const node = menu(words, speak, acts);
       const log = root?.querySelector<HTMLElement>(".log");
       if (log) addJump(log, words.newest);

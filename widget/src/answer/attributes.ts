@@ -12,6 +12,7 @@ export const KNOWN = [
   "contact",
   "context",
   "firstByteTimeout",
+  "followUps",
   "greeting",
   "lang",
   "logo",

@@ -28,6 +28,8 @@ export interface Kit {
   chat(): ChatActs | undefined;
   /** The function that sends a question of the visitor, or `turn`, with all that the site adds. */
   asking(turn?: Turn): Promise<Ask>;
+  /** Sends a question, as if the visitor had typed it. Does nothing during an answer. */
+  send(question: string): void;
   /** Tells all features of a moment. */
   tell: Tell;
 }

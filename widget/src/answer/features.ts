@@ -1,6 +1,7 @@
 /** The features, and the moments at which their files are fetched. */
 
 import { Lazy } from "../open/lazy.ts";
+import { own } from "../open/own.ts";
 import type { Ask } from "../open/transport/transport.ts";
 import { isClick, type Turn } from "../open/turn.ts";
 import type { FetchPart } from "../parts.ts";
@@ -35,6 +36,8 @@ type Due = DueAt & {
 
 const hasFields = ({ settings }: Kit): boolean => !!(settings.context || settings.preset);
 
+const hasMore = (events: Turn["events"]): boolean => !!events && !!own(events.at(-1), "follow_ups");
+
 /** By the names of their folders in features/. */
 const FEATURES: Readonly<Record<string, Due>> = {
   contact: { started: ({ settings }) => isOn(settings.contact) },
@@ -49,6 +52,9 @@ const FEATURES: Readonly<Record<string, Due>> = {
   // Only a stored chat keeps the comment.
   comment: { rated: ({ chat }) => !!chat() },
   edit: { menu: () => true },
+  "follow-ups": {
+    answered: ({ settings }, _row, { events }) => settings.followUps !== "off" && hasMore(events),
+  },
   hints: { started: ({ settings }) => unknownOf(settings).length > 0 },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
@@ -65,7 +71,8 @@ const FEATURES: Readonly<Record<string, Due>> = {
   "page-tools": { isVital: true, asking: ({ tools }) => !!tools() },
   tools: {
     isVital: true,
-    changed: (_kit, _node, turn) => !!turn.events?.length || isClick(turn),
+    changed: (_kit, _node, turn) =>
+      !!turn.events?.some((event) => !own(event, "follow_ups")) || isClick(turn),
     asking: (_kit, turn) => !!turn && isClick(turn),
   },
 };

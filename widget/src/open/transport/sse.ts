@@ -85,6 +85,7 @@ function arrivalsOf(data: string): Arrival[] {
     arrivals.push(
       sources ? { kind: "sources", sources } : { kind: "cited", cited: used, isAnswered },
     );
+    if (own(event, "follow_ups")) arrivals.push({ kind: "event", event });
   } else if (/^kefu\./.test(`${object}`)) arrivals.push({ kind: "event", event });
   if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
