@@ -106,6 +106,11 @@ export class Api {
     ).json();
   }
 
+  async writing(id: string, operator: string): Promise<void> {
+    const path = `sessions/${encodeURIComponent(id)}/writing`;
+    await this.#send(path, "POST", this.#pass, { operator });
+  }
+
   /** `lineId`: a line that is sent again with the same id is stored once. */
   async say(id: string, lineId: string, operator: string, text: string): Promise<void> {
     const line = { client_message_id: lineId, operator, text };

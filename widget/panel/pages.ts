@@ -102,6 +102,7 @@ export class SessionPage {
         isReader: about?.may === "read",
         attend: (state, name, from) => chat.attend(state, name, from),
         say: (text) => chat.say(text),
+        typed: () => chat.typed(),
       },
       ...(kept.before ? { earlier: () => this.#earlier(kept, Number(kept.before)) } : {}),
       ...(about?.may === "read" ? {} : this.#changes(id)),

@@ -19,6 +19,8 @@ export interface TalkActs {
   readonly isReader: boolean;
   attend(state: string, operator: string, takenFrom?: string): Promise<boolean>;
   say(text: string): Promise<boolean>;
+  /** The operator has typed. */
+  typed(): void;
 }
 
 type Shown = (message: Message) => HTMLElement;
@@ -57,6 +59,7 @@ class TalkBar {
       event.preventDefault();
       this.#text.form?.requestSubmit();
     });
+    this.#text.addEventListener("input", () => acts.typed());
     acts.state.follow((talk) => this.#show(talk));
   }
 

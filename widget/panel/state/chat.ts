@@ -5,6 +5,8 @@ import type { Attendance, Message, Whole } from "../types.ts";
 import { Store } from "./store.ts";
 
 const POLL_MS = 3_000;
+/** The server forgets after 8 seconds that an operator writes. */
+const WRITING_MS = 4_000;
 /** An answer may be stored after messages with greater ids; this number of ids is read again. */
 const OVERLAP = 40;
 
@@ -22,6 +24,7 @@ export interface ChatRequests {
     after: number,
   ): Promise<{ attendance: Attendance; messages: readonly Message[] }>;
   attend(id: string, state: string, operator: string, from?: string): Promise<Attendance>;
+  writing(id: string, operator: string): Promise<void>;
   say(id: string, lineId: string, operator: string, text: string): Promise<void>;
 }
 
@@ -33,6 +36,8 @@ export class Chat {
   readonly #ask: ChatRequests;
   readonly #known: Set<number>;
   #lineId = uuid();
+  /** When the visitor was told last that the operator writes. */
+  #saidAt = 0;
   #isOpen = true;
 
   constructor({ session, messages }: Whole, ask: ChatRequests) {
@@ -73,12 +78,25 @@ export class Chat {
     });
   }
 
+  /** The operator has typed: says so to the visitor, every few seconds. */
+  typed(): void {
+    const now = Date.now();
+    if (now - this.#saidAt < WRITING_MS) return;
+    this.#saidAt = now;
+    const { operator } = this.state.get().attendance;
+    // A failure shows with the line itself.
+    void this.#ask.writing(this.#id, operator).catch(() => {});
+  }
+
   /** Writes to the visitor. */
   async say(text: string): Promise<boolean> {
     const { operator } = this.state.get().attendance;
     // A repetition has the same id: the line may have been stored although its answer was lost.
     const isSaid = await this.#tried(() => this.#ask.say(this.#id, this.#lineId, operator, text));
-    if (isSaid) this.#lineId = uuid();
+    if (isSaid) {
+      this.#lineId = uuid();
+      this.#saidAt = 0;
+    }
     return isSaid;
   }
 
