@@ -10,7 +10,7 @@ from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
 from kefu.context.trim.keep_important import keep_important
 from kefu.context.trim.newest import fifo, sliding_window
 from kefu.context.trim.v1 import v1
-from kefu.context.window import Window, window_of
+from kefu.context.window import Window
 from kefu.messages import Message
 
 Strategy = Callable[[Conversation, Budget], Window]
@@ -43,33 +43,9 @@ def window_for(
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
-    rule, costs = STRATEGIES[strategy], CountedOnce(messages.__getitem__, counter)
-    whole = _whole(messages, budget, counter, costs)
-    return whole or rule(Conversation(messages, costs, counter.priming, kept_from), budget)
-
-
-def _whole(
-    messages: Sequence[Message],
-    budget: Budget,
-    counter: MessageCounter,
-    costs: CountedOnce[Message],
-) -> Window | None:
-    """The window of a conversation that fits, as every strategy gives it.
-
-    None also for a conversation with tools, which may have holes, and for a conversation that must
-    be read for `max_messages`.
-    """
-    tokens, room = counter.priming, budget.room
-    if budget.max_messages or len(messages) > room:  # nearly every message has a token
-        return None
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
-        if message.role == "tool" or message.tool_calls or tokens > room:
-            return None
-        tokens += costs[at]
-    if tokens > room:
-        return None
-    return window_of(messages, [(0, len(messages))], (), tokens, room)
+    costs = CountedOnce(messages.__getitem__, counter)
+    talk = Conversation(messages, costs, counter.priming, kept_from)
+    return STRATEGIES[strategy](talk, budget)
 
 
 def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
