@@ -16,7 +16,7 @@ from tests.fakes.behaviours import Exchange, answer
 from tests.fakes.upstream import ScriptedUpstream
 
 PAGE = (Path(__file__).parents[2] / "docs/testing.md").read_text(encoding="utf-8")
-WORKFLOW: dict[str, Any]
+WORKFLOW: dict[Any, Any]
 [WORKFLOW] = [
     yaml.safe_load(block)
     for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
