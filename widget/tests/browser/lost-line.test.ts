@@ -102,6 +102,35 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
     );
 
     test(
+      `a rating, ${fault} for ${seconds} s: the service gets the last one afterwards`,
+      daily(seconds === SECONDS[0]),
+      async () => {
+        it.service.script(inSession(answer(["Yes."]), "s1", "t"));
+        it.service.kept = [];
+        const visit = await it.visit();
+        await visit.send("Do you ship?");
+        await visit.page.locator("kefu-chat .actions").waitFor();
+        const line = await losing(visit.page, fault, "**/feedback");
+        await visit.page.clock.install();
+        line.isDown = true;
+        await visit.page.locator("kefu-chat .up").click();
+        expect(await pass(visit, seconds)).toBe(0);
+        await visit.page.locator("kefu-chat .down").click();
+        expect(await pass(visit, 20)).toBe(0);
+        expect(it.service.rated).toEqual([]);
+        line.isDown = false;
+        await eventually(async () => {
+          await visit.page.clock.runFor(5_000);
+          return it.service.rated.length > 0;
+        }, true);
+        await pass(visit, 40);
+        const ratings = it.service.rated.map((body) => (body as { rating: string }).rating);
+        expect(new Set(ratings)).toEqual(new Set(["down"]));
+        expect(ratings.length).toBeLessThanOrEqual(2);
+      },
+    );
+
+    test(
       `a talk with a person, ${fault} for ${seconds} s: their line comes afterwards, once`,
       daily(seconds === SECONDS[0]),
       async () => {

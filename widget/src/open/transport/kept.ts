@@ -15,6 +15,8 @@ import { StatelessTransport } from "./stateless.ts";
 import type { KeptChat, Reply, Transport } from "./transport.ts";
 
 const LONGEST_WAIT_MS = 3_000;
+/** The pause before a rating that was lost is sent again. */
+const RATE_AGAIN_MS = 15_000;
 
 export interface Dependencies {
   readonly apiUrl: URL;
@@ -38,6 +40,8 @@ export class KeptTransport implements Transport, KeptChat {
   readonly #stateless: Transport;
   #ask = plainAsk;
   #session: Session | undefined;
+  /** The ratings that the service has not confirmed, by message id. */
+  readonly #unsent = new Map<string, Rating>();
   /** The service cannot store this chat now: later questions are sent as `messages`. */
   #isFull = false;
 
@@ -49,6 +53,7 @@ export class KeptTransport implements Transport, KeptChat {
     around.owner.onCleared(() => {
       this.#isFull = false;
       this.#session = undefined;
+      this.#unsent.clear();
       around.changed(undefined);
     });
   }
@@ -119,11 +124,24 @@ export class KeptTransport implements Transport, KeptChat {
     this.#stateless.cancel(messageId);
   }
 
-  /** Sends the visitor's rating of an answer; the result is ignored. */
+  /** Sends the visitor's rating of an answer, again and again while there is no reply of the service. */
   rate(messageId: string, rating: Rating): void {
-    const body = { client_message_id: messageId, rating, session_id: this.#session?.id };
-    const request = { ...post(body), keepalive: true };
-    this.#request(endpoint(this.#around.apiUrl, "feedback"), request).catch(() => {});
+    this.#unsent.set(messageId, rating);
+    void this.#sendRating(messageId);
+  }
+
+  async #sendRating(id: string): Promise<void> {
+    const rating = this.#unsent.get(id);
+    if (!rating) return;
+    const body = { client_message_id: id, rating, session_id: this.#session?.id };
+    const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const request = { ...post(body), keepalive: true, signal };
+    const url = endpoint(this.#around.apiUrl, "feedback");
+    const response = await this.#request(url, request).catch(() => undefined);
+    // Neither an error of a proxy nor the page of a portal is a reply.
+    if (!/204|4../.test(`${response?.status}`)) {
+      setTimeout(() => this.#sendRating(id), RATE_AGAIN_MS);
+    } else if (this.#unsent.get(id) === rating) this.#unsent.delete(id);
   }
 
   forget(): void {
