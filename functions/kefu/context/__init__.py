@@ -1,7 +1,7 @@
 """Selects the messages of a conversation that fit into one request, and counts their tokens.
 
 The package can be used as a library: it imports only the standard library, `kefu.messages` and
-`kefu.errors`. Exact counts also need tiktoken (`pip install kefu[tokens]`).
+`kefu.errors`. Exact counts also need tiktoken (`pip install tiktoken`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kefu.context.budget import Budget
 from kefu.context.conversation import Conversation, CountedOnce, extent_of_prompt
@@ -10,7 +10,7 @@ from kefu.context.cost import CALIBRATED, MessageCounter
 from kefu.context.stages import DropTurns, ReplaceBySummary
 from kefu.context.state import TrimState
 from kefu.context.summary import Summarize, summary_message, summary_text
-from kefu.context.trim import window_for
+from kefu.context.trim import own_messages, window_for
 from kefu.context.trim.recent import room_after_fixed
 from kefu.context.trimmed import Trimmed, trim_messages
 from kefu.context.window import LeftOut, View, Window, joined
@@ -18,7 +18,7 @@ from kefu.messages import Message
 
 
 async def trim_with_summary(
-    messages: Sequence[Message],
+    messages: Sequence[Message] | Sequence[Mapping[str, object]],
     budget: Budget,
     summarize: Summarize,
     counter: MessageCounter = CALIBRATED,
@@ -39,6 +39,7 @@ async def trim_with_summary(
     `empty`, or `failed:` and the name of the exception. Raises TypeError if `summarize` is no async
     function or returns no text.
     """
+    messages = own_messages(messages)
     plain = window_for(messages, budget, "fifo", counter)
     if "budget" not in plain.reasons:
         return plain

@@ -19,9 +19,8 @@ from kefu.context.stages import DropTurns, Stage, TrimOutcome, stages_of
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.tokens.lengths import utf8_length
 from kefu.context.tool_definitions import tools_tokens
-from kefu.context.trim import window_for
+from kefu.context.trim import are_own, window_for
 from kefu.context.window import LeftOut, View
-from kefu.messages import Message
 
 M = TypeVar("M")
 
@@ -235,7 +234,7 @@ class _Job:
     def _outcome(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         last = self.stages[-1]
         plain = len(self.stages) == 1 and self.keep is None and not self.state.summary
-        if plain and isinstance(last, DropTurns) and _are_own(self.messages):
+        if plain and isinstance(last, DropTurns) and are_own(self.messages):
             bounded = counter.within(budget.room)
             window = window_for(self.messages, budget, last.rule, bounded, kept_from=self.state.cut)
             return TrimOutcome([*window.messages], window.tokens, window.left_out, window.kept_from)
@@ -280,8 +279,3 @@ def _first_question(messages: Sequence[Any]) -> int:
     while at < len(messages) and shape_of(messages[at], "").role == "system":
         at += 1
     return min(at + 1, len(messages))
-
-
-def _are_own(messages: Sequence[Any]) -> bool:
-    """Whether the messages are `kefu.context.Message`, judged by the first and the last."""
-    return not messages or (isinstance(messages[0], Message) and isinstance(messages[-1], Message))

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import tracemalloc
-from collections.abc import Sequence
-from typing import overload
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,10 @@ from kefu.context import (
     MessageCounter,
     ToolCall,
     View,
+    build_llm_messages,
     message_counter,
+    trim_with_summary,
+    truncate_v1,
     window_for,
 )
 
@@ -133,3 +137,31 @@ def test_equal_texts_of_a_message_with_many_calls_are_counted_once() -> None:
     calls = tuple(ToolCall(str(at), "look", str(at % 3)) for at in range(300))
     assert MessageCounter(count)(Message("assistant", "", calls)) == 300 * len("look0")
     assert sorted(counted) == ["", "0", "1", "2", "look"]
+
+
+def _added(given: list[Any]) -> Sequence[Message]:
+    talk = MessageContextManager(Budget(9))
+    for message in given:
+        talk.add(message)
+    return talk.window().messages
+
+
+DOORS: dict[str, Callable[[list[Any]], Sequence[Message]]] = {
+    "window_for": lambda given: window_for(given, Budget(9)).messages,
+    "truncate_v1": lambda given: truncate_v1(given).messages,
+    "build_llm_messages": lambda given: build_llm_messages("", given, "", 9)[1:-1],
+    "trim_with_summary": lambda given: (
+        asyncio.run(
+            trim_with_summary(given, Budget(9), summarize=None)  # type: ignore[arg-type]
+        ).messages
+    ),
+    "MessageContextManager": _added,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_x22_messages_of_chat_completions_go_in_at_every_door(door: str) -> None:
+    given = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    assert DOORS[door](given) == [Message("user", "a"), Message("assistant", "b")]
+    with pytest.raises(TypeError, match=r"Pass kefu\.context\.Message"):
+        DOORS[door]([{"text": "a"}])

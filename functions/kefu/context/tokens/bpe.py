@@ -91,7 +91,7 @@ def exact(encoding_or_model: str) -> ExactCounter:
     try:
         import tiktoken.model
     except ImportError as error:
-        raise TiktokenMissing("Exact token counts need: pip install kefu[tokens]") from error
+        raise TiktokenMissing("Exact token counts need: pip install tiktoken") from error
     name = encoding_or_model
     approximate = False
     if name not in tiktoken.list_encoding_names():

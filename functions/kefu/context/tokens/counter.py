@@ -52,7 +52,7 @@ def counter(name: str) -> Counter:
     of an encoding are loaded by the first count.
 
     Raises `UnknownCounter`, a ValueError, for any other name. Raises `TiktokenMissing`, an
-    ImportError, for an exact counter if `kefu[tokens]` is not installed.
+    ImportError, for an exact counter if tiktoken is not installed.
 
     Example: `counter("calibrated").count("Hello")` or `counter("tiktoken:gpt-4o").count("Hello")`.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kefu.context.budget import Budget
 from kefu.context.conversation import Conversation, CountedOnce
@@ -28,7 +29,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def window_for(
-    messages: Sequence[Message],
+    messages: Sequence[Message] | Sequence[Mapping[str, object]],
     budget: Budget,
     strategy: str = "fifo",
     counter: MessageCounter = CALIBRATED,
@@ -37,25 +38,41 @@ def window_for(
 ) -> Window:
     """Trims a conversation of own messages, with the current user message in it, to the budget.
 
-    `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
-    only the messages that are kept. Other strategies read every message. `kept_from` is the start
-    of this conversation's previous window.
+    Messages of chat completions become own messages: see `Message.of`. `strategy` is a key of
+    `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count only the messages that
+    are kept. Other strategies read every message. `kept_from` is the start of this conversation's
+    previous window.
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
-    costs = CountedOnce(messages.__getitem__, counter)
-    talk = Conversation(messages, costs, counter.priming, kept_from)
+    own = own_messages(messages)
+    costs = CountedOnce(own.__getitem__, counter)
+    talk = Conversation(own, costs, counter.priming, kept_from)
     return STRATEGIES[strategy](talk, budget)
 
 
-def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
+def truncate_v1(
+    messages: Sequence[Message] | Sequence[Mapping[str, object]], max_chars: int = 6000
+) -> Window:
     """Trims by the strategy `v1`, with a limit in characters instead of tokens.
 
     `max_chars` limits the UTF-16 code units of all contents, the system prompt included. A
     conversation of exactly `max_chars` is not trimmed. A trimmed one is shorter than `max_chars`.
     """
-    costs = CountedOnce(messages.__getitem__, CHARACTERS)
-    return v1(Conversation(messages, costs), Budget(max_chars, reserve=0))
+    own = own_messages(messages)
+    costs = CountedOnce(own.__getitem__, CHARACTERS)
+    return v1(Conversation(own, costs), Budget(max_chars, reserve=0))
+
+
+def are_own(messages: Sequence[object]) -> bool:
+    """Whether the messages are `kefu.context.Message`, judged by the first and the last."""
+    ends = (0, len(messages) - 1) if messages else ()
+    return all(isinstance(messages[at], Message) for at in ends)
+
+
+def own_messages(messages: Sequence[Any]) -> Sequence[Message]:
+    """The messages, or own messages for those of chat completions. Raises TypeError for others."""
+    return messages if are_own(messages) else [*map(Message.of, messages)]
 
 
 __all__ = ["STRATEGIES", "Strategy", "truncate_v1", "window_for"]
