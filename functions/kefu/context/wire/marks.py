@@ -7,6 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from kefu.context.wire.shapes import shape_of
+from kefu.messages import Message
 
 _BLOCK = 128
 """Messages."""
@@ -59,19 +60,31 @@ def _what_is_read(messages: Iterable[Any]) -> list[str]:
                 if role == "tool" and type(id := message.get("tool_call_id")) is str:
                     texts += role, id, content
                     continue
-            if content is None and role == "assistant" and "content" in message:
-                try:
-                    [call] = message["tool_calls"]
-                    made = call["function"]
-                    name, id = made["name"], call["id"]
-                    said = role, name, made["arguments"], id or f"function:{name}"
-                    texts.append("\x1f".join(said))
-                    continue
-                except (KeyError, TypeError, ValueError):
-                    pass  # several calls, or of another format
+            is_call = content is None and role == "assistant" and "content" in message
+            if is_call and _add_call(message.get("tool_calls"), texts):
+                continue
+        elif isinstance(message, Message) and not message.tool_calls:
+            if message.role == "tool":
+                texts += "tool", message.tool_call_id or "", message.content
+            elif message.role != "system":
+                texts += message.role, message.content
+            continue
         _add_shape(message, texts)
     texts.append("")
     return texts
+
+
+def _add_call(calls: Any, texts: list[str]) -> bool:
+    """Add what the only tool call of a chat completion says; False for any other calls."""
+    try:
+        [call] = calls
+        made, id = call["function"], call["id"]
+        name = made["name"]
+        said = "assistant", name, made["arguments"], id or f"function:{name}"
+        texts.append("\x1f".join(said))
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _add_shape(message: Any, texts: list[str]) -> None:

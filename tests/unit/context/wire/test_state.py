@@ -276,6 +276,21 @@ def test_x23_a_mark_is_the_same_for_an_object_of_a_client_and_its_json(
     assert mark([call, result], 2) == mark([value, cached], 2)
 
 
+def test_x23_a_mark_is_the_same_for_own_messages_and_those_of_a_chat_completion() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    made = [{"id": "1", "type": "function", "function": function}]
+    whole = [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": made},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        {"role": "assistant", "content": "a"},
+    ]
+    own = [Message.of(message) for message in whole]
+    assert mark(own[3:], 2) == mark(whole[3:], 2)
+    assert mark(own[:2], 2) == mark(whole[:2], 2)
+
+
 @pytest.mark.parametrize(
     "changed",
     [
