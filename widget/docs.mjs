@@ -65,6 +65,10 @@ const MEANINGS = {
     "no value, or `false`",
     "whether the panel is open from the start, unless it covers the page",
   ],
+  webmcp: [
+    "`on`",
+    "[the browser's assistant](mcp.md#the-browsers-assistant) can search your pages",
+  ],
   retry: ["0 to 5", "maximum automatic retries of a message"],
   firstByteTimeout: ["seconds", "maximum wait for the first byte of an answer"],
   stallTimeout: ["seconds", "maximum silence during an answer"],
@@ -90,6 +94,7 @@ const DEFAULTS = {
   accent: () => "green",
   botCheck: () => "off",
   contact: () => "off",
+  webmcp: () => "off",
   open: ({ open }) => (open ? "on" : "off"),
   retry: ({ retries }) => `\`${retries}\``,
   firstByteTimeout: ({ firstByteMs }) => `\`${firstByteMs / 1000}\``,

@@ -92,7 +92,7 @@ def served(widget: Path) -> set[str]:
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
     names = (
         "answer check comment contact edit follow-ups hints mount open page page-tools refusal"
-        " resume talk times tip tools"
+        " resume talk times tip tools webmcp"
     )
     later = names.split()
     parts = ("", ".*", *(f"-{name}.*" for name in later))

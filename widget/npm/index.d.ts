@@ -30,6 +30,8 @@ export interface ChatSettings extends TextsByLanguage {
   firstByteTimeout?: number | undefined;
   sound?: "off" | undefined;
   stallTimeout?: number | undefined;
+  /** Offers the search of your pages to the browser's assistant, by WebMCP. */
+  webmcp?: "on" | undefined;
   /** The address of the widget's script; by default `chat-widget.js` of the service. */
   src?: string | undefined;
   /** The hash of the script, with `src`. */

@@ -65,7 +65,7 @@ export function start(bring: Bring): void {
       isComing = false;
       // After a mere movement of the pointer, a failure is not shown: the visitor has asked for nothing.
       if (!calls.splice(0)[0]) return;
-      launcher.setCustomValidity("The chat did not load");
+      launcher.setCustomValidity("Chat did not load");
       launcher.reportValidity();
     });
   };
@@ -127,8 +127,13 @@ export function start(bring: Bring): void {
   // Not during the load of the page: the first access to storage waits for another process.
   setTimeout(() => {
     try {
-      // The file of the tip is one of the files that the chat fetches.
-      if (settings.tip || isOn(settings.open) || isKeptOpen(window, address.href, settings.persist))
+      // The files of the tip and of WebMCP are fetched by the chat.
+      if (
+        isOn(settings.open) ||
+        settings.tip ||
+        settings.webmcp ||
+        isKeptOpen(window, address.href, settings.persist)
+      )
         send();
     } catch {
       // The page has no storage.

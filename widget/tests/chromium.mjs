@@ -62,11 +62,16 @@ export function chromiumPath() {
   return undefined;
 }
 
-/** @returns {Promise<import('playwright-core').Browser>} */
-export function launchChromium() {
+/**
+ * `flags`: further ones.
+ *
+ * @param {...string} flags
+ * @returns {Promise<import('playwright-core').Browser>}
+ */
+export function launchChromium(...flags) {
   const executablePath = chromiumPath();
   return chromium.launch({
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     ...(executablePath === undefined ? {} : { executablePath }),
   });
 }

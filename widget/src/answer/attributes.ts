@@ -31,6 +31,7 @@ export const KNOWN = [
   "tipWhen",
   "title",
   "userToken",
+  "webmcp",
 ];
 
 /** Attributes that content systems and CDNs add to any script. */

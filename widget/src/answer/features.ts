@@ -35,6 +35,7 @@ type Due = DueAt & {
 };
 
 const hasFields = ({ settings }: Kit): boolean => !!(settings.context || settings.preset);
+const hasWebMcp = ({ settings }: Kit): boolean => textOf(settings.webmcp) === "on";
 
 const hasMore = (events: Turn["events"]): boolean => !!events && !!own(events.at(-1), "follow_ups");
 
@@ -68,6 +69,8 @@ const FEATURES: Readonly<Record<string, Due>> = {
   // Those that change a question: each one changes what the next one has made.
   check: { asking: ({ settings }) => !!settings.botCheck },
   page: { started: hasFields, asking: hasFields },
+  // Before the tools of the page, which it adds to.
+  webmcp: { started: hasWebMcp, asking: hasWebMcp },
   "page-tools": { isVital: true, asking: ({ tools }) => !!tools() },
   tools: {
     isVital: true,

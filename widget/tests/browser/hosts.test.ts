@@ -231,7 +231,7 @@ test("under Trusted Types a chat that could not be fetched comes with the next c
   await launcher.click();
   const complaint = (): Promise<string> =>
     launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);
-  await eventually(complaint, "The chat did not load");
+  await eventually(complaint, "Chat did not load");
   fails = false;
   await launcher.click();
   await panel.waitFor();

@@ -117,7 +117,7 @@ test("a chat that cannot be fetched is one error, and a second click tries again
   await pause(100);
   expect(await complaint()).toBe("");
   await launcher.click();
-  await eventually(complaint, "The chat did not load");
+  await eventually(complaint, "Chat did not load");
   expect(await panel.count()).toBe(0);
   fails = false;
   await launcher.click();
@@ -176,7 +176,7 @@ test("a pinned launcher runs no file of another hash: the visitor reads that it 
   await blank.launcher.click();
   await eventually(
     () => blank.launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage),
-    "The chat did not load",
+    "Chat did not load",
   );
   expect(await blank.panel.count()).toBe(0);
 });
