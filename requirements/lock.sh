@@ -9,9 +9,9 @@ pin() {
     --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@" --output-file "$out"
 }
 echo uv | pin uv -
-pin server pyproject.toml --extra server --extra cli --extra learn --extra otel --extra postgres --extra tokens
+pin server pyproject.toml --extra server --extra cli --extra learn --extra oidc --extra otel --extra postgres --extra tokens
 pin lambda pyproject.toml --extra aws --extra tokens
-pin dev pyproject.toml --extra aws --extra cli --extra learn --extra meaning --extra otel --extra postgres --extra tokens --group dev
+pin dev pyproject.toml --extra aws --extra cli --extra learn --extra meaning --extra oidc --extra otel --extra postgres --extra tokens --group dev
 pin clients --group clients
 pin sam --group sam
 pin peers --group peers

@@ -9,6 +9,7 @@ KefuError
 ├── IdentityRejected        403  the site's token for its user is invalid or expired
 ├── VerificationRequired    403  the bot check is missing, failed or expired
 ├── ReadOnly                403  the operator's sign-in may only read
+├── NotAnOperator           403  somebody has signed in who may not use the panel
 ├── NotFound                404
 ├── SessionNotFound         404  no such chat, or it belongs to another visitor
 ├── MethodNotAllowed        405
@@ -125,6 +126,12 @@ class ReadOnly(KefuError):
     status = 403
     code = "read_only"
     type = "invalid_request_error"
+
+
+class NotAnOperator(KefuError):
+    status = 403
+    code = "not_an_operator"
+    type = "authentication_error"
 
 
 class NotFound(KefuError):

@@ -25,7 +25,8 @@ COMMAND_LIFE = 300.0
 """Lifetimes in seconds."""
 
 
-Kind = Literal["pass", "check"]
+Kind = Literal["pass", "check", "state"]
+"""`state`: of a sign-in at an OpenID provider, which has begun."""
 
 
 class Holder(NamedTuple):
@@ -83,7 +84,7 @@ class AdminTokens:
         life: float = PASS_LIFE,
         kind: Kind = "pass",
     ) -> str:
-        """A new pass, or a check."""
+        """A new pass, check or state."""
         return self._signed(kind, nonce, now + life)
 
     def is_token(self, bearer: str) -> bool:
@@ -106,6 +107,14 @@ class AdminTokens:
     def admits_check(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is a token or pass that `admits` accepts, or a valid check."""
         return self.admits(bearer, now) or self._checked("check", bearer, now) is not None
+
+    def admits_state(self, state: str, now: float) -> bool:
+        """Whether `state` is of a sign-in that has begun."""
+        return self._checked("state", state, now) is not None
+
+    def derived(self, purpose: str, state: str) -> str:
+        """A secret of 43 characters for a state, which is not stored."""
+        return sign(self._key, f"{purpose} of {state}")
 
     def _signed(self, kind: str, nonce: str, expires: float) -> str:
         if not self._key:

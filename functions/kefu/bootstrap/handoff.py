@@ -31,6 +31,7 @@ def contact_deliveries(
         capacity=sessions.deps.capacity if sessions else base.capacity(store),
         hooks=sessions.deps.hooks if sessions else load_hooks(settings, log.hook_failed),
     )
+    handoff.note_url(settings.admin_url.rstrip("/"))
     return DeliveryRunner(handoff, base.clock, on_aws=settings.on_aws)
 
 

@@ -11,10 +11,13 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
 from kefu.relay.key_pool import KeyPool, KeyState
+from kefu.settings import ConfigurationError
 from kefu.web.admin.panel import Panel, PanelInfo, PanelPages, PanelSite
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
+    from kefu.auth.admin_tokens import AdminTokens
+    from kefu.auth.oidc import OidcSignIn
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
@@ -59,7 +62,31 @@ def operator_panel(
         has_answers=bool(answered),
         answers_changed=answers_changed,
         learn_page=learn_page,
+        oidc=_oidc(base, tokens) if base.settings.admin_oidc else None,
+        own_url=base.settings.admin_url,
     )
+
+
+def _oidc(base: Base, tokens: AdminTokens) -> OidcSignIn:
+    """Raises ConfigurationError where the library that checks signatures is missing."""
+    from importlib.util import find_spec
+
+    from kefu.auth.oidc import OidcClient, OidcSignIn
+    from kefu.upstream.oidc import HttpProvider
+
+    settings = base.settings
+    if not find_spec("cryptography"):
+        raise ConfigurationError("[admin] oidc (KEFU_ADMIN_OIDC) needs `kefu[oidc]`.")
+    provider = HttpProvider(settings.admin_oidc)
+    base.connections.append(provider)
+    client = OidcClient(
+        settings.admin_oidc,
+        settings.admin_oidc_client,
+        settings.admin_oidc_secret.get_secret_value(),
+        settings.admin_oidc_write,
+        settings.admin_oidc_read,
+    )
+    return OidcSignIn(client, provider, tokens.derived)
 
 
 def _info(base: Base, *, has_form: bool, has_pages: bool) -> PanelInfo:

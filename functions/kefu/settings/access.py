@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from kefu.auth.admin_tokens import MIN_LENGTH
 from kefu.relay.key_pool import keys_in
-from kefu.settings.fields import Section, StoredSecrets, secret_or_place, setting, split
+from kefu.settings.fields import (
+    Names,
+    Section,
+    StoredSecrets,
+    Url,
+    secret_or_place,
+    setting,
+    split,
+)
 
 Price = Annotated[float, Field(ge=0)]
 
@@ -104,6 +113,13 @@ def _pair(prices: tuple[float, ...]) -> tuple[float, ...]:
     return prices
 
 
+def _safe(url: str) -> str:
+    parts = urlsplit(url)
+    if url and parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ValueError("must begin with https:")
+    return url
+
+
 class AdminSettings(Section):
     TITLE: ClassVar = "The operator's panel"
 
@@ -113,6 +129,49 @@ class AdminSettings(Section):
         "ADMIN_TOKEN",
         f"Opens the panel at `/admin`: docs/panel.md. {MIN_LENGTH} characters or more; "
         "or its place, as in `KEFU_API_KEYS`. Unset: there is no panel.",
+    )
+    admin_url: Annotated[Url, AfterValidator(_safe)] = setting(
+        "",
+        "admin.url",
+        "KEFU_ADMIN_URL",
+        "The address at which operators open this service, for `oidc` and for links in mails.",
+        examples=["https://chat.example.com"],
+    )
+    admin_oidc: Annotated[Url, AfterValidator(_safe)] = setting(
+        "",
+        "admin.oidc",
+        "KEFU_ADMIN_OIDC",
+        "The issuer of an OpenID provider, with which operators sign in: docs/panel.md. It needs "
+        "`kefu[oidc]`. Unset: they sign in by links alone.",
+        examples=["https://accounts.example.com"],
+    )
+    admin_oidc_client: str = setting(
+        "",
+        "admin.oidc_client",
+        "KEFU_ADMIN_OIDC_CLIENT",
+        "The client id that the provider has given to Kefu.",
+        examples=["kefu"],
+    )
+    admin_oidc_secret: SecretStr = setting(
+        SecretStr(""),
+        "admin.oidc_secret",
+        "KEFU_ADMIN_OIDC_SECRET",
+        "The client's secret.",
+    )
+    admin_oidc_write: Names = setting(
+        (),
+        "admin.oidc_write",
+        "KEFU_ADMIN_OIDC_WRITE",
+        "Verified e-mail addresses, and values of the claims `roles` and `groups`, of operators "
+        "who may do everything.",
+        examples=[["ingrid@example.com", "support"]],
+    )
+    admin_oidc_read: Names = setting(
+        (),
+        "admin.oidc_read",
+        "KEFU_ADMIN_OIDC_READ",
+        "The same of operators who may only read.",
+        examples=[["bob@example.com"]],
     )
     prices: Annotated[tuple[Price, ...], BeforeValidator(split), AfterValidator(_pair)] = setting(
         (),

@@ -139,6 +139,22 @@ class Settings(
             raise ValueError("[contact] has mail and webhook (KEFU_CONTACT_WEBHOOK): choose one")
         return self
 
+    @model_validator(mode="after")
+    def _oidc_can_work(self) -> Self:
+        if not self.admin_oidc:
+            return self
+        if not (self.admin_oidc_write or self.admin_oidc_read):
+            raise ValueError("[admin] oidc lets nobody in without oidc_write or oidc_read")
+        for name, value in (
+            ("oidc_client (KEFU_ADMIN_OIDC_CLIENT)", self.admin_oidc_client),
+            ("KEFU_ADMIN_OIDC_SECRET", self.admin_oidc_secret.get_secret_value()),
+            ("url (KEFU_ADMIN_URL)", self.admin_url),
+            ("token (ADMIN_TOKEN), which signs the operators' passes", self.has_panel),
+        ):
+            if not value:
+                raise ValueError(f"[admin] oidc needs {name}")
+        return self
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The API keys, in order, without duplicates. Secret: never log them.
@@ -174,6 +190,7 @@ class Settings(
             text_of(self.bot_check_secret),
             self.store_password.get_secret_value(),
             self.contact_password.get_secret_value(),
+            self.admin_oidc_secret.get_secret_value(),
             self.metrics_token.get_secret_value(),
             self.panel_token,
         )

@@ -176,6 +176,10 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         yield answers_routes(parts.panel)
         yield pages_routes(parts.panel)
         yield passes_routes(parts.panel)
+        if parts.panel.oidc:
+            from kefu.web.routes.admin_oidc import oidc_routes
+
+            yield oidc_routes(parts.panel, parts.panel.oidc, parts.panel.own_url)
         yield talk_routes(parts.panel)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes

@@ -98,6 +98,8 @@ def test_every_file_of_settings_on_a_page_is_accepted(
             "[bot_check]": ("KEFU_BOT_CHECK_SECRET", "secret"),
             "fallback": ("KEFU_FALLBACK_API_KEYS", "key"),
             'user = "required"': ("KEFU_IDENTITY_SECRETS", "s" * 64),
+            "oidc": ("KEFU_ADMIN_OIDC_SECRET", "s"),
+            "[admin]": ("ADMIN_TOKEN", "s" * 32),
         }
         load(dict(secret for sign, secret in needed.items() if sign in block))
 

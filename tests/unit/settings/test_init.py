@@ -43,7 +43,8 @@ def test_every_setting_is_in_the_file_and_valid(
         if key_of(field):
             secret = isinstance(field.default, SecretStr)
             assert value == (None if secret else value_of(field)), key_of(field)
-    settings = load({"KEFU_TRIM": "fifo", "KEFU_FALLBACK_API_KEYS": "key-one"})
+    secrets = {"ADMIN_TOKEN": "s" * 32, "KEFU_ADMIN_OIDC_SECRET": "s"}
+    settings = load({"KEFU_TRIM": "fifo", "KEFU_FALLBACK_API_KEYS": "key-one", **secrets})
     assert settings.system_prompt == "Be kind."
     assert settings.hooks == ("commands", "word_filter")
     assert settings.presets["short"].max_output_tokens == 300

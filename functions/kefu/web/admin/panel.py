@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fastapi import APIRouter, Depends, Request
 
-from kefu.auth.admin_tokens import PASS_LIFE, AdminTokens, Holder, holder_in, nonce_for
+from kefu.auth.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens, Holder, holder_in, nonce_for
 from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import (
@@ -35,6 +35,7 @@ from kefu.web.json_response import JsonRoute
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
+    from kefu.auth.oidc import OidcSignIn
     from kefu.sessions.people.handoff import HandOff
 
 WRONG_TOKENS_RATE = Rate(10, 600)
@@ -137,6 +138,10 @@ class Panel:
     """Whether a site has pages, among which answers of people are found."""
     answers_changed: Callable[[], None] = lambda: None
     """Is called after an answer of a person was changed here."""
+    oidc: OidcSignIn | None = None
+    """The sign-in at an OpenID provider; None without one."""
+    own_url: str = ""
+    """The public address of this service, with `oidc`."""
     learn_page: Callable[[str], Awaitable[tuple[str, str]]] | None = None
     """Learns one address. Returns the outcome and its reason. Raises InvalidRequest."""
 
@@ -266,6 +271,20 @@ class Panel:
             except StoreUnavailable as error:
                 raise UpstreamUnavailable(_AWAY, retry_after=5) from error
         return self.tokens.issue(nonce_for(id, holder), now)
+
+    async def new_state(self) -> str:
+        """The state of a sign-in at the OpenID provider that begins now."""
+        await self.ready()
+        return self.tokens.issue(self.nonce(), self.clock.now(), TICKET_LIFE, "state")
+
+    async def check_state(self, request: Request, state: str, begun: str) -> None:
+        """Raises Unauthorized for a state that this browser has not `begun`, and RateLimited."""
+        await self.ready()
+        if state != begun or not self.tokens.admits_state(state, self.clock.now()):
+            await self._failed(request)
+
+    def ticket_for(self, holder: Holder) -> str:
+        return self.tokens.ticket(nonce_for(self.nonce(), holder), self.clock.now())
 
     async def _first_use(self, nonce: str) -> bool:
         try:

@@ -62,6 +62,11 @@ def entrance_routes(panel: Panel) -> APIRouter:
     async def enter(request: Request) -> Json:
         return {"pass": await panel.enter(request)}
 
+    @router.get("/api/enter")
+    async def ways() -> Json:
+        """The ways to sign in, beside a link: `oidc` begins at `/admin/api/oidc`."""
+        return {"oidc": panel.oidc is not None}
+
     @router.delete("/api/enter", status_code=204)
     async def leave(request: Request) -> None:
         """End the pass of the request."""
