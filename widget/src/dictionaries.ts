@@ -3,6 +3,8 @@
 import type { AnswerTexts } from "./answer/english.ts";
 import type { CommentTexts } from "./features/comment/english.ts";
 import type { ContactTexts } from "./features/contact/english.ts";
+import type { CountdownTexts } from "./features/countdown/english.ts";
+import type { EarlierTexts } from "./features/earlier/english.ts";
 import type { EditTexts } from "./features/edit/english.ts";
 import type { ReasonTexts } from "./features/refusal/english.ts";
 import type { TalkTexts } from "./features/talk/english.ts";
@@ -17,6 +19,8 @@ export type Dictionary = Partial<
     AnswerTexts &
     CommentTexts &
     ContactTexts &
+    CountdownTexts &
+    EarlierTexts &
     EditTexts &
     ReasonTexts &
     TalkTexts &

@@ -17,7 +17,6 @@ import { type ActionActs, actions } from "./actions.ts";
 import stylesheet from "./answer.css";
 import { calm } from "./calm.ts";
 import { codeCopier } from "./copy.ts";
-import { countDown } from "./countdown.ts";
 import { ENGLISH } from "./english.ts";
 import { fade } from "./fade.ts";
 import type { Kit, Restored } from "./feature.ts";
@@ -135,8 +134,7 @@ export default function answer(
     /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
     countDown: (due: number) => {
       const note = lastNote();
-      // This file may be loaded after the wait.
-      if (note && due > performance.now()) countDown(words, speak, note, due);
+      if (note) features.tell("delayed", note, due);
     },
     /** The answer of the last turn has ended early. */
     failed: (turn: Turn) => {

@@ -26,8 +26,6 @@ export interface AnswerTexts {
   readonly failed: string;
   /** The accessible name of the button that scrolls to the end of the conversation. */
   readonly newest: string;
-  /** The text during the wait before an automatic retry. `{seconds}`: a number. */
-  readonly tryingAgain: string;
   /** Shown while an answer is taken up after its connection was lost. */
   readonly reconnecting: string;
 }
@@ -51,6 +49,5 @@ export const ENGLISH: AnswerTexts = {
   eraseForGood: "Delete for good?",
   failed: "That did not work",
   newest: "Go to the newest message",
-  tryingAgain: "Trying again in {seconds} s",
   reconnecting: "The connection was lost. Reconnecting…",
 };

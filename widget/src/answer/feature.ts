@@ -58,6 +58,8 @@ export interface Moments {
   changed: [node: HTMLElement, turn: Turn, isNew: boolean];
   /** The turn is complete; `row` is the row below it, which is hidden if there is no answer of a model. */
   answered: [row: HTMLElement, turn: Turn];
+  /** The question is sent again at `due`, by `performance.now()`; `note` says why. */
+  delayed: [note: HTMLElement, due: number];
   /** The answer has ended early; `note` says why. */
   failed: [note: HTMLElement, turn: Turn];
   /** The visitor has rated the answer above `row`. */

@@ -17,6 +17,7 @@ import type {
   Tell,
   Told,
 } from "./feature.ts";
+import { isLong } from "./long.ts";
 import { isAfterPause } from "./pause.ts";
 
 declare global {
@@ -52,6 +53,8 @@ const FEATURES: Readonly<Record<string, Due>> = {
   },
   // Only a stored chat keeps the comment.
   comment: { rated: ({ chat }) => !!chat() },
+  countdown: { delayed: () => true },
+  earlier: { changed: (_kit, node) => isLong(node) },
   edit: { menu: () => true },
   "follow-ups": {
     answered: ({ settings }, _row, { events }) => settings.followUps !== "off" && hasMore(events),

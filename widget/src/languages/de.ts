@@ -46,6 +46,7 @@ export default {
   tooLong: "Die Nachricht ist zu lang. Bitte kürzen Sie sie.",
   spent: "Für heute gibt es keine Antworten mehr. Bitte kommen Sie morgen wieder.",
   notHuman: "Die Prüfung auf Roboter ist nicht gelungen. Bitte versuchen Sie es noch einmal.",
+  earlier: "Frühere Nachrichten",
   editing: "Sie ändern Ihre letzte Frage",
   discard: "Unverändert lassen",
   whatIsWrong: "Was war an dieser Antwort falsch? (freiwillig)",

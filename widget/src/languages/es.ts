@@ -46,6 +46,7 @@ export default {
   tooLong: "El mensaje es demasiado largo. Acórtalo, por favor.",
   spent: "Por hoy no quedan más respuestas. Vuelve mañana, por favor.",
   notHuman: "No se pudo comprobar que no eres un robot. Inténtalo de nuevo, por favor.",
+  earlier: "Mensajes anteriores",
   editing: "Está cambiando su última pregunta",
   discard: "Dejarla como estaba",
   whatIsWrong: "¿Qué falla en esta respuesta? (opcional)",

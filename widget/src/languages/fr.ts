@@ -46,6 +46,7 @@ export default {
   tooLong: "Le message est trop long. Veuillez le raccourcir.",
   spent: "Il n’y a plus de réponses pour aujourd’hui. Revenez demain, s’il vous plaît.",
   notHuman: "La vérification contre les robots a échoué. Veuillez réessayer.",
+  earlier: "Messages précédents",
   editing: "Vous modifiez votre dernière question",
   discard: "La laisser telle quelle",
   whatIsWrong: "Qu’est-ce qui ne va pas dans cette réponse ? (facultatif)",

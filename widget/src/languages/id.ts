@@ -46,6 +46,7 @@ export default {
   tooLong: "Pesan terlalu panjang. Mohon dipersingkat.",
   spent: "Jawaban untuk hari ini sudah habis. Silakan kembali besok.",
   notHuman: "Pemeriksaan robot tidak berhasil. Silakan coba lagi.",
+  earlier: "Pesan sebelumnya",
   editing: "Anda mengubah pertanyaan terakhir",
   discard: "Biarkan seperti semula",
   whatIsWrong: "Apa yang salah dengan jawaban ini? (opsional)",

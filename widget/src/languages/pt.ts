@@ -46,6 +46,7 @@ export default {
   tooLong: "A mensagem é longa demais. Encurte-a, por favor.",
   spent: "As respostas de hoje acabaram. Volte amanhã, por favor.",
   notHuman: "Não foi possível verificar que você não é um robô. Tente novamente.",
+  earlier: "Mensagens anteriores",
   editing: "Você está alterando sua última pergunta",
   discard: "Deixar como estava",
   whatIsWrong: "O que estava errado nesta resposta? (opcional)",

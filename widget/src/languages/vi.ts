@@ -46,6 +46,7 @@ export default {
   tooLong: "Tin nhắn quá dài. Vui lòng viết ngắn hơn.",
   spent: "Đã hết lượt trả lời hôm nay. Vui lòng quay lại vào ngày mai.",
   notHuman: "Chưa xác minh được bạn không phải là robot. Vui lòng thử lại.",
+  earlier: "Tin nhắn trước đó",
   editing: "Bạn đang sửa câu hỏi gần nhất",
   discard: "Giữ nguyên",
   whatIsWrong: "Câu trả lời này có gì chưa đúng? (không bắt buộc)",

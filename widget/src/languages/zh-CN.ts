@@ -46,6 +46,7 @@ export default {
   tooLong: "消息太长，请缩短后再发送。",
   spent: "今日咨询已满，请明天再来。",
   notHuman: "人机验证未通过，请重试。",
+  earlier: "更早的消息",
   editing: "正在修改上一个问题",
   discard: "不修改",
   whatIsWrong: "这个回答有什么不对？（选填）",

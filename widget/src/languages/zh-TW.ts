@@ -46,6 +46,7 @@ export default {
   tooLong: "訊息太長，請縮短後再傳送。",
   spent: "今日諮詢已滿，請明天再來。",
   notHuman: "真人驗證未通過，請再試一次。",
+  earlier: "更早的訊息",
   editing: "正在修改上一個問題",
   discard: "不修改",
   whatIsWrong: "這個回答有什麼不對？（選填）",

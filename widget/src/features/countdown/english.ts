@@ -1,0 +1,10 @@
+/** The text during the wait before an automatic retry, in English. */
+
+export interface CountdownTexts {
+  /** `{seconds}`: a number. */
+  readonly tryingAgain: string;
+}
+
+export const ENGLISH: CountdownTexts = {
+  tryingAgain: "Trying again in {seconds} s",
+};
