@@ -184,7 +184,8 @@ async def _shown(
             _check_length(left)
             shown: list[Chunk] | None = batch
             if output:
-                shown = await _through(output, batch, conversation, pings=grounding is None)
+                waits = not output.has_text and conversation.waits_for_text
+                shown = await output.next(batch, waits=waits, pings=grounding is None)
             if shown is not None:
                 yield shown
         if output and conversation.is_stored and not output.text.strip():
@@ -200,13 +201,6 @@ async def _shown(
 def _check_length(left: int) -> None:
     if left < 0:
         raise UpstreamUnavailable("The answer is too long.", should_retry=False)
-
-
-async def _through(
-    output: OutputFilter, batch: list[Chunk], conversation: RequestedConversation, *, pings: bool
-) -> list[Chunk] | None:
-    waits = not output.has_text and conversation.waits_for_text
-    return await output.next(batch, waits=waits, pings=pings)
 
 
 async def _admit_caller(answer: Answer, services: Services) -> None:
