@@ -253,7 +253,7 @@ def read_texts(value: Any, texts: list[str]) -> int:
             texts.append(part)
         elif isinstance(part, bool | int | float):
             texts.append(str(part))
-        elif isinstance(part, Sequence | set | frozenset):
+        elif type(part) is not dict and isinstance(part, Sequence | set | frozenset):
             if not isinstance(part, bytes):
                 waiting += reversed(list(part))
         elif part is not None:
@@ -266,7 +266,7 @@ def read_texts(value: Any, texts: list[str]) -> int:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a dict is told apart much faster
         return dict(value)
     dump = getattr(value, "model_dump", None)
     fields = dump(exclude_none=True) if dump else getattr(value, "__dict__", None)

@@ -110,12 +110,13 @@ class Reading(Sequence[Message]):
 
     @property
     def speakers(self) -> Sequence[int]:
-        """The positions of all messages but the dicts of an assistant or a tool."""
+        """The positions of own messages, and of others but an assistant's or a tool's."""
         if self._speakers is None:
             self._speakers = [
                 at
                 for at, value in enumerate(self.values)
-                if not (type(value) is dict and value.get("role") in _STEPS)
+                if not (type(value) is dict and value.get("role") in _STEPS)  # as most are
+                and (isinstance(value, Message) or role_of(value) not in _STEPS)
             ]
         return self._speakers
 
