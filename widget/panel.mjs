@@ -19,7 +19,9 @@ const { outputFiles } = await build({
   target: "es2022",
   legalComments: "none",
 });
-const sheets = ["panel.css", "insights.css"].map((name) => readFile(new URL(name, SOURCE), "utf8"));
+const sheets = ["panel.css", "inbox.css", "insights.css"].map((name) =>
+  readFile(new URL(name, SOURCE), "utf8"),
+);
 const style = await transform((await Promise.all(sheets)).join(""), {
   loader: "css",
   minify: true,

@@ -144,6 +144,19 @@ async function inbox(browser, seen, service, links, [kariToken, olaToken]) {
   seen.inPanel = await lines(bob.page, ".turn .bubble .text");
   seen.wrong.push(...(await bob.violations()));
   await shoot(bob.page, "talk");
+  seen.over = [];
+  for (const [name, width, height] of [["phone", 390, 844], ["zoom", 340, 225]]) {
+    await bob.page.setViewportSize({ width, height });
+    await bob.page.emulateMedia({ colorScheme: name === "phone" ? "dark" : "light" });
+    await bob.bar.scrollIntoViewIfNeeded();
+    seen.wrong.push(...(await bob.violations()));
+    seen.over.push(await bob.page.evaluate(() => document.documentElement.scrollWidth - innerWidth));
+    await shoot(bob.page, name);
+  }
+  await bob.page.setViewportSize({ width: 1360, height: 900 });
+  await bob.page.emulateMedia({ colorScheme: "dark" });
+  seen.wrong.push(...(await bob.violations()));
+  await shoot(bob.page, "dark");
 
   // A closed widget: the line waits as a badge.
   await kari.chat.locator(".close").click();

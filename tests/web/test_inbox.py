@@ -46,7 +46,7 @@ async def test_h21_h28_somebody_waits_two_operators_help_and_the_talk_becomes_an
             "KEFU_CONTACT_PASSWORD": PASSWORD,
         }
         file = learn(tmp_path / "shop.kefu")
-        secrets = {"identity_secrets": SECRET, "knowledge": str(file)}
+        secrets: dict[str, Any] = {"identity_secrets": SECRET, "knowledge": str(file)}
         with stage(9, **FAST, **secrets, **given) as running:
             running.script(
                 b.answer("[0] The pages do not say."),
@@ -94,4 +94,5 @@ async def test_h21_h28_somebody_waits_two_operators_help_and_the_talk_becomes_an
     assert "It is for a birthday." in seen["draft"]
     assert seen["next"].startswith("In ten days")
     assert (tested.returncode, "1 passed, 0 failed" in tested.stdout) == (0, True), tested.stdout
+    assert seen["over"] == [0, 0], "neither a phone nor 400 % zoom scrolls sideways"
     assert (seen["wrong"], seen["errors"]) == ([], [])

@@ -45,7 +45,7 @@ async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
     assert max(seen["took"]) <= 5000, seen["took"]
     assert "Sessions (1)" in seen["nav"]
     assert "Is anybody there?" in seen["row"]
-    assert "waits for a person" in seen["row"]
+    assert "waits · now" in seen["row"]
     first, form, second = seen["order"]
     assert "Do you ship to Norway?" in first
     for told in ("Svalbard?", EMAIL, "Warm socks"):

@@ -74,12 +74,11 @@ function filled(
     el(
       "div",
       { className: "bubble user asked" },
-      el("strong", {}, t.asksForPerson),
+      el("p", {}, el("strong", {}, t.asksForPerson), " · ", timeOfDay(created_at)),
       message && el("bdi", { className: "text" }, message),
       name && el("p", {}, el("bdi", {}, name)),
       email && el("p", {}, mailLink(email)),
       page && el("p", { className: "muted" }, el("bdi", {}, page)),
-      el("p", { className: "about" }, timeOfDay(created_at)),
       form && stored?.mark && doneSwitch(form, stored.mark),
     ),
   );
@@ -179,10 +178,12 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
     bubble(message),
     ...answered(message, answer, kept),
   );
-  if (answer && stored && !isClick(message)) said.append(correction(kept, message));
-  if (stored?.answers && isUnanswered(calls)) {
+  if (answer && stored && !isClick(message)) {
+    const after = el("div", { className: "after" }, correction(kept, message));
     const write = () => stored.answers?.write(message.content);
-    said.append(button({ className: "quiet write" }, write, at.write));
+    if (stored.answers && isUnanswered(calls))
+      after.append(button({ className: "quiet" }, write, at.write));
+    said.append(after);
   }
   const took = el("div", { className: "took" });
   if (!calls.length) took.append(el("p", { className: "muted" }, t.noCall));
@@ -229,7 +230,7 @@ function bubble(message: Message, hasFacts = true): HTMLElement {
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   return el(
     "div",
-    { className: `bubble ${role === "user" ? "user" : "assistant"}` },
+    { className: `bubble ${role === "user" ? "user" : operator ? "person" : "assistant"}` },
     // Isolated: direction marks in a text must not affect the text around it (T32).
     role === "user" ? el("bdi", { className: "text" }, content) : answerOf(content),
     hasFacts &&

@@ -1,7 +1,9 @@
 /** The search and the filters of the list of sessions. */
 
-import { el } from "./dom.ts";
+import { button, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
+import type { Waiting } from "./state/queue.ts";
+import type { Store } from "./state/store.ts";
 import { t } from "./texts.ts";
 
 /** The parameters of the API for each choice of the select "Show". */
@@ -18,8 +20,11 @@ const ONLY: Readonly<Record<string, readonly [string, string]>> = {
   closed: ["state", "closed"],
 };
 
+const CHIPS = ["waiting", "person", "unanswered", ""] as const;
+
 export function filters(): HTMLFormElement {
   const only = choices("only", it.all, Object.entries(it.onlyOf));
+  only.ariaLabel = it.only;
   const status = choices("status", t.any, Object.entries(t.statusOf));
   const preset = el(
     "label",
@@ -30,16 +35,18 @@ export function filters(): HTMLFormElement {
   return el(
     "form",
     { className: "filters", role: "search" },
-    el(
-      "label",
-      { className: "id" },
-      it.search,
-      el("input", { type: "search", name: "text", autocomplete: "off", maxLength: 200 }),
-    ),
-    el("label", { className: "id" }, it.only, only),
+    el("input", {
+      type: "search",
+      name: "text",
+      autocomplete: "off",
+      maxLength: 200,
+      placeholder: it.search,
+      ariaLabel: it.search,
+    }),
+    only,
     el(
       "details",
-      { className: "id" },
+      {},
       el("summary", {}, it.moreFilters),
       el(
         "div",
@@ -50,10 +57,36 @@ export function filters(): HTMLFormElement {
         preset,
         el("label", { className: "id" }, it.user, plain("user")),
         el("label", { className: "id" }, t.byId, plain("id")),
+        el("button", { type: "submit", className: "accent" }, it.apply),
       ),
     ),
-    el("button", { type: "submit", className: "accent" }, it.apply),
   );
+}
+
+/** Buttons for the choices of "Only" that an operator needs most, two of them with their numbers. */
+export function chips(form: HTMLFormElement, waiting: Store<Waiting>): HTMLElement {
+  const only = form.elements.namedItem("only") as HTMLSelectElement;
+  const node = el("div", { className: "chips", role: "group", ariaLabel: it.only });
+  const draw = () => {
+    const { waits, held } = waiting.get();
+    const counts: Readonly<Record<string, string>> = { waiting: waits, person: held };
+    for (const [at, value] of CHIPS.entries()) {
+      const chip = node.children[at] as HTMLElement;
+      const count = counts[value] ?? "";
+      chip.textContent = count ? `${it.chips[value]} ${count}` : (it.chips[value] ?? value);
+      chip.ariaPressed = String(only.value === value);
+    }
+  };
+  for (const value of CHIPS) {
+    const choose = () => {
+      only.value = value;
+      only.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+    node.append(button({}, choose));
+  }
+  waiting.follow(draw);
+  form.addEventListener("change", draw);
+  return node;
 }
 
 /** Offers the presets of the service; without any, there is nothing to choose. */

@@ -34,7 +34,7 @@ export function frame(
     link("#insights", it.insights),
     link("#keys", t.keys),
     signIns,
-    button({ className: "quiet" }, () => file.click(), t.openLog),
+    button({ className: "quiet log" }, () => file.click(), t.openLog),
     ...controls,
     button({ className: "quiet when-open" }, () => acts.leave(), t.leave),
     file,

@@ -2,10 +2,11 @@
 
 import { commentOf } from "./comment.ts";
 import { button, el } from "./dom.ts";
-import { filters, offerPresets, queryOf } from "./filters.ts";
+import { chips, filters, offerPresets, queryOf } from "./filters.ts";
 import { it } from "./insight-texts.ts";
 import { Rows } from "./rows.ts";
 import type { Listed } from "./state/inbox.ts";
+import type { Waiting } from "./state/queue.ts";
 import type { Store } from "./state/store.ts";
 import { t, tool, whole } from "./texts.ts";
 import { time } from "./times.ts";
@@ -22,6 +23,7 @@ export interface ListActs {
 /** `current`: the id of the session that is open; "" for none. */
 export function listView(
   listed: Store<Listed>,
+  waiting: Store<Waiting>,
   current: Store<string>,
   presets: readonly string[],
   acts: ListActs,
@@ -43,17 +45,33 @@ export function listView(
   form.addEventListener("change", (event) => {
     if (event.target instanceof HTMLSelectElement) search();
   });
-  listed.follow((now) => {
-    rows.draw(now.rows);
+  const draw = () => {
+    const { query, rows: found } = listed.get();
+    rows.draw(query.size ? found : waitingFirst(waiting.get().rows, found));
     mark(rows.node, current.get());
+  };
+  waiting.listen(draw);
+  listed.follow((now) => {
+    draw();
     more.textContent = now.read ? it.older : t.more;
     more.hidden = now.cursor === null || now.status === "loading";
     note.textContent = noteOf(now);
   });
   current.listen((id) => mark(rows.node, id));
-  const node = el("div", { className: "list" }, form, note, rows.node, more);
+  const node = el("div", { className: "list" }, chips(form, waiting), form, note, rows.node, more);
   rows.node.addEventListener("keydown", (event) => move(event, node));
   return node;
+}
+
+/** The chats that wait come first, with the longest wait on top. */
+export function waitingFirst(waiting: readonly Row[], rows: readonly Row[]): Row[] {
+  const known = new Map(rows.map((row) => [row.id, row]));
+  // A row is newer than the queue if somebody has taken the chat since.
+  const first = waiting
+    .filter(({ id, attendance }) => (known.get(id)?.attendance.since ?? 0) <= attendance.since)
+    .toSorted((a, b) => a.attendance.since - b.attendance.since);
+  const ids = new Set(first.map(({ id }) => id));
+  return [...first, ...rows.filter(({ id }) => !ids.has(id))];
 }
 
 function noteOf({ status, rows, query, cursor, read, waiting }: Listed): string {
@@ -78,7 +96,6 @@ function mark(rows: HTMLElement, id: string): void {
 
 function rowOf(row: Row): HTMLElement {
   const wrong = row.status !== "ok" && (t.statusOf[row.status] ?? row.status);
-  const { state } = row.attendance;
   const marks = [
     row.errors > 0 && t.errorsN(row.errors),
     wrong,
@@ -94,7 +111,12 @@ function rowOf(row: Row): HTMLElement {
     el(
       "a",
       { href: `#s=${row.id}` },
-      el("strong", {}, el("bdi", {}, row.title)),
+      el(
+        "span",
+        { className: "row-head" },
+        el("strong", {}, el("bdi", {}, row.title)),
+        attendance(row),
+      ),
       row.line !== row.title &&
         row.line !== "" &&
         el(
@@ -104,17 +126,27 @@ function rowOf(row: Row): HTMLElement {
           el("bdi", {}, row.line),
         ),
       el("span", { className: "row-facts" }, time(row.updated_at), facts),
-      (marks.length > 0 || state !== "bot") &&
+      marks.length > 0 &&
         el(
           "span",
           { className: "marks" },
-          state !== "bot" &&
-            el("span", { className: `status ${state}` }, t.stateOf[state] ?? state),
-          state === "waiting" && time(row.attendance.since),
           ...marks.map((mark) => el("span", { className: "status" }, mark)),
         ),
       row.comment && commentOf(row.comment),
     ),
+  );
+}
+
+/** Who has a chat, or since when its visitor waits. */
+function attendance({ attendance: { state, operator, since } }: Row): HTMLElement | false {
+  if (state === "bot") return false;
+  const text = state === "person" ? t.withOperator(operator) : (t.stateOf[state] ?? state);
+  return el(
+    "span",
+    { className: `status ${state}` },
+    text,
+    state === "waiting" && " · ",
+    state === "waiting" && time(since),
   );
 }
 

@@ -52,6 +52,7 @@ const surroundings: Surroundings = {
   about,
   attempt,
   show: (make) => void show(make),
+  attended: () => void inbox.refresh(),
   removed: () => {
     location.hash = "";
     inbox.load();
@@ -212,7 +213,7 @@ function trouble(): HTMLElement {
 
 function list(presets: readonly string[]): HTMLElement {
   const more = () => void inbox.more();
-  return listView(inbox.state, current, presets, {
+  return listView(inbox.state, watch.state, current, presets, {
     load: (query) => inbox.load(query),
     more,
     open,

@@ -22,6 +22,8 @@ export interface Surroundings {
   /** Does what the operator asked for, shows why it failed, and returns whether it succeeded. */
   attempt(work: () => Promise<void>): Promise<boolean>;
   show(make: () => Promise<HTMLElement>): void;
+  /** Another one may attend to a session now. */
+  attended(): void;
   /** A session was deleted. */
   removed(): void;
 }
@@ -88,7 +90,7 @@ export class SessionPage {
   }
 
   #acts(kept: Whole, about: About | undefined): StoredActs {
-    const { api, operator } = this.#with;
+    const { api, operator, attended } = this.#with;
     const { id } = kept.session;
     this.close();
     const chat = new Chat(kept, api);
@@ -100,7 +102,11 @@ export class SessionPage {
         operator,
         replies: about?.replies ?? [],
         isReader: about?.may === "read",
-        attend: (state, name, from) => chat.attend(state, name, from),
+        attend: async (state, name, from) => {
+          const isDone = await chat.attend(state, name, from);
+          attended();
+          return isDone;
+        },
         say: (text) => chat.say(text),
         typed: () => chat.typed(),
       },

@@ -9,7 +9,7 @@ import { Rows } from "./rows.ts";
 import type { Writing } from "./state/answers.ts";
 import type { Talk } from "./state/chat.ts";
 import type { Store } from "./state/store.ts";
-import { moment, t, tool } from "./texts.ts";
+import { clock, t, tool } from "./texts.ts";
 import type { Call, Message, Whole, WrittenAnswer } from "./types.ts";
 import { type WritingActs, writingDialog } from "./writing.ts";
 
@@ -41,7 +41,7 @@ function factsOf({ session, messages, calls, requests }: Whole): HTMLElement[] {
     el("div", {}, el("dt", {}, name), el("dd", {}, ...value));
   return [
     session.user ? fact(it.user, el("bdi", {}, session.user)) : undefined,
-    form && fact(t.consent, `${moment(form.created_at)}: `, el("q", { dir: "auto" }, form.consent)),
+    form && fact(t.consent, `${clock(form.created_at)}: `, el("q", { dir: "auto" }, form.consent)),
     Object.keys(page).length
       ? fact(t.page, el("bdi", {}, Object.values(page).join(" · ")))
       : undefined,

@@ -21,7 +21,7 @@ export function signInsView(
     { className: "sums" },
     el("h2", { tabIndex: -1 }, t.signIns),
     el("p", { className: "muted" }, t.signInsHint),
-    scrolled(el("table", {}, header(names), rows.node)),
+    scrolled(el("table", { className: "one-line" }, header(names), rows.node)),
   );
 }
 

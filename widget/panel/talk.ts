@@ -4,7 +4,7 @@ import { button, el } from "./dom.ts";
 import { isLive, type Talk } from "./state/chat.ts";
 import type { Operator } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
-import { isolated, moment, t } from "./texts.ts";
+import { clock, isolated, t } from "./texts.ts";
 import type { Attendance, Message, Reply } from "./types.ts";
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
@@ -43,6 +43,8 @@ class TalkBar {
     rows: 2,
     maxLength: 4000,
     required: true,
+    placeholder: t.line,
+    ariaLabel: t.line,
     ariaKeyShortcuts: "r",
   });
   /** The number of new messages that are shown. */
@@ -92,7 +94,7 @@ class TalkBar {
     const { name } = this.#acts.operator.get();
     if (this.#acts.isReader) return;
     const isTheirs = attendance.state === "person" && attendance.operator === name;
-    this.#controls.replaceChildren(...(isTheirs ? this.#writing() : [this.#taking(attendance)]));
+    this.#controls.replaceChildren(isTheirs ? this.#writing() : this.#taking(attendance));
   }
 
   async #turn(state: string, name: string, takenFrom?: string): Promise<void> {
@@ -104,7 +106,7 @@ class TalkBar {
 
   #taking({ state, operator }: Attendance): HTMLElement {
     const { name: value, isNamed } = this.#acts.operator.get();
-    const limits = { maxLength: 64, required: true, pattern: ".*\\S.*", readOnly: isNamed };
+    const limits = { maxLength: 64, required: true, pattern: ".*\\S.*" };
     const name = el("input", { name: "operator", autocomplete: "name", ...limits, value });
     const other = state === "person" ? operator : undefined;
     const take = (wanted: string) => {
@@ -116,7 +118,8 @@ class TalkBar {
     const form = el(
       "form",
       { className: "talk-form" },
-      el("label", {}, t.yourName, name),
+      // The server takes the name of a link, so there is nothing to type.
+      !isNamed && el("label", {}, t.yourName, name),
       el(
         "button",
         // One key is too little to take a chat from another operator.
@@ -133,15 +136,24 @@ class TalkBar {
     return form;
   }
 
-  #writing(): HTMLElement[] {
+  #writing(): HTMLElement {
     const text = this.#text;
     const send = el("button", { type: "submit", className: "accent" }, t.send);
+    const { operator } = this.#acts.state.get().attendance;
+    const turn = (state: string) => () => void this.#turn(state, operator);
+    const ends = { className: "quiet", ariaKeyShortcuts: "e" };
     const form = el(
       "form",
       { className: "talk-form" },
-      el("label", {}, t.line, text),
+      text,
       readyReplies(this.#acts.replies, text),
       send,
+      el(
+        "div",
+        { className: "tools" },
+        button({ className: "quiet" }, turn("bot"), t.handBack),
+        button(ends, turn("closed"), t.close),
+      ),
     );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
@@ -150,12 +162,7 @@ class TalkBar {
       if (await this.#acts.say(text.value)) text.value = "";
       send.disabled = text.readOnly = false;
     });
-    const { operator } = this.#acts.state.get().attendance;
-    const turn = (state: string) => () => void this.#turn(state, operator);
-    const back = button({ className: "quiet" }, turn("bot"), t.handBack);
-    const ends = { className: "quiet", ariaKeyShortcuts: "e" };
-    const close = button(ends, turn("closed"), t.close);
-    return [form, el("div", { className: "tools" }, back, close)];
+    return form;
   }
 }
 
@@ -175,8 +182,8 @@ function readyReplies(replies: readonly Reply[], field: HTMLTextAreaElement): HT
 }
 
 function sentence({ state, operator, since }: Attendance): string {
-  if (state === "waiting") return t.waitsSince(moment(since));
-  if (state === "person") return t.hasSince(isolated(operator), moment(since));
-  if (state === "closed") return t.closedAt(isolated(operator), moment(since));
+  if (state === "waiting") return t.waitsSince(clock(since));
+  if (state === "person") return t.hasSince(isolated(operator), clock(since));
+  if (state === "closed") return t.closedAt(isolated(operator), clock(since));
   return t.modelAnswers;
 }

@@ -26,10 +26,11 @@ const en = {
   removeRequest: "Delete this request with its name, address and message permanently?",
   stateOf: {
     bot: "the model",
-    waiting: "waits for a person",
+    waiting: "waits",
     person: "a person",
     closed: "closed",
   } as Record<string, string>,
+  withOperator: (name: string) => `with ${name}`,
   person: "A person",
   modelAnswers: "The model answers this chat.",
   waitsSince: (at: string) => `The visitor has waited for a person since ${at}.`,
@@ -216,7 +217,7 @@ const en = {
 export type Texts = typeof en;
 
 const zh: Texts = {
-  ...en,
+  token: en.token,
   title: "Kefu 面板",
   sessions: "会话",
   requests: "人工请求",
@@ -240,7 +241,8 @@ const zh: Texts = {
   visitorWrote: "访客给您发来消息",
   accepted: (text) => `已同意：${text}`,
   removeRequest: "永久删除这条请求，包括姓名、地址和内容？",
-  stateOf: { bot: "模型", waiting: "等待人工", person: "人工", closed: "已关闭" },
+  stateOf: { bot: "模型", waiting: "等待", person: "人工", closed: "已关闭" },
+  withOperator: (name) => `${name} 接管中`,
   person: "人工",
   modelAnswers: "本会话由模型回答。",
   waitsSince: (at) => `访客自 ${at} 起等待人工。`,
@@ -498,6 +500,12 @@ export function percent(part: number): string {
 export function moment(unix: number): string {
   const options = { dateStyle: "medium", timeStyle: "medium" } as const;
   return new Intl.DateTimeFormat(locale, options).format(unix * 1000);
+}
+
+/** A moment as in `moment`; of the last 12 hours only its hour. */
+export function clock(unix: number): string {
+  if (Date.now() / 1000 - unix >= 43_200) return moment(unix);
+  return new Intl.DateTimeFormat(locale, { timeStyle: "short" }).format(unix * 1000);
 }
 
 /** An amount without a currency: the panel does not know the currency of the prices. */

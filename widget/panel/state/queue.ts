@@ -10,6 +10,11 @@ const LONG_LOOK_MS = 30_000;
 export interface Waiting {
   /** The number of chats that wait for the operator; "" for none. */
   readonly count: string;
+  /** The numbers of chats that wait for a person, and of those with one. */
+  readonly waits: string;
+  readonly held: string;
+  /** The chats that wait for a person. */
+  readonly rows: readonly Row[];
   /** The chats that were not in the look before, or have a new line. */
   readonly fresh: readonly Row[];
   /** Why deliveries fail. */
@@ -28,7 +33,15 @@ export interface Watched {
 }
 
 export class Watch {
-  readonly state = new Store<Waiting>({ count: "", fresh: [], trouble: "", hasChanged: false });
+  readonly state = new Store<Waiting>({
+    count: "",
+    waits: "",
+    held: "",
+    rows: [],
+    fresh: [],
+    trouble: "",
+    hasChanged: false,
+  });
   readonly #watched: Watched;
   /** The chats of the last look, by their newest lines. */
   #known: ReadonlySet<string> = new Set();
@@ -67,12 +80,18 @@ export class Watch {
     const known = this.#known;
     const fresh = rows.filter((row) => !known.has(keyOf(row)));
     this.#known = new Set(rows.map(keyOf));
-    const count = rows.length ? `${rows.length}${waiting.cursor ? "+" : ""}` : "";
+    const count = countOf(rows, waiting.cursor);
+    const waits = countOf(waiting.rows, waiting.cursor);
+    const held = countOf(person.rows, person.cursor);
     const hasChanged = fresh.length > 0 || known.size !== rows.length;
-    this.state.set({ count, fresh, trouble, hasChanged });
+    this.state.set({ count, waits, held, rows: waiting.rows, fresh, trouble, hasChanged });
   }
 }
 
 function keyOf({ id, attendance, updated_at }: Row): string {
   return `${id} ${attendance.state === "person" && updated_at}`;
+}
+
+function countOf(rows: readonly Row[], cursor: string | null): string {
+  return rows.length ? `${rows.length}${cursor ? "+" : ""}` : "";
 }

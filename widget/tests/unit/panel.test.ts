@@ -11,6 +11,7 @@ type Why = typeof import("../../panel/why.ts");
 type Inbox = typeof import("../../panel/state/inbox.ts");
 let why: Why;
 let inbox: Inbox;
+let rowsOf: typeof import("../../panel/list.ts");
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
@@ -19,6 +20,7 @@ beforeAll(async () => {
   });
   why = await import("../../panel/why.ts");
   inbox = await import("../../panel/state/inbox.ts");
+  rowsOf = await import("../../panel/list.ts");
 });
 
 const CALL: Call = {
@@ -214,6 +216,16 @@ test("what looks personal is marked in each place, by characters as Python count
   expect(pieces.filter((one) => one.isMarked).map((one) => one.text)).toEqual(parts);
   expect(personal.piecesOf("nothing", ["", "x"])).toEqual([{ text: "nothing", isMarked: false }]);
   expect(personal.piecesOf("", parts)).toEqual([]);
+});
+
+test("who waits comes first, the longest wait on top, until somebody has taken the chat (H21)", () => {
+  const row = (id: string, since = 0, state = since ? "waiting" : "bot") =>
+    ({ id, attendance: { state, operator: "", since } }) as Row;
+  const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
+  const queue = [row("new", 30), row("far", 10), row("taken", 20)];
+  const rows = [row("a"), row("taken", 25, "person"), row("new", 30), row("b")];
+  expect(ids(rowsOf.waitingFirst(queue, rows))).toEqual(["far", "new", "a", "taken", "b"]);
+  expect(ids(rowsOf.waitingFirst([], rows))).toEqual(ids(rows));
 });
 
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
