@@ -91,7 +91,10 @@ def source() -> str:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("docs/trouble.md", ("open/english.ts", "answer/english.ts", "features/refusal/english.ts")),
+        (
+            "docs/trouble.md",
+            ("open/english.ts", "answer/english.ts", "features/refusal/english.ts"),
+        ),
         ("docs/zh/trouble.md", ("languages/zh-CN.ts",)),
     ],
 )
