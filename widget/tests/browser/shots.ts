@@ -127,6 +127,8 @@ const ALL = [
   "large",
   "scrolled",
   "sources",
+  "followUps",
+  "editing",
   "wide",
   "table",
   "code",

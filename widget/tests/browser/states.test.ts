@@ -74,6 +74,7 @@ const SCENES = [
   ["logo", "en", "light", DESKTOP],
   ["logo", "ar", "dark", PHONE],
   ["tip", "ar", "light", PHONE],
+  ["large", "ar", "dark", PHONE],
   ["consent", "zh-CN", "light", PHONE],
   ["menu", "en", "light", DESKTOP],
   ["menu", "ar", "dark", PHONE],
@@ -86,6 +87,8 @@ const SCENES = [
   ["large", "en", "dark", DESKTOP],
   ["code", "en", "dark", PHONE],
   ["sources", "zh-CN", "light", PHONE],
+  ["followUps", "ar", "dark", PHONE],
+  ["editing", "zh-CN", "light", PHONE],
   ["failed", "en", "light", DESKTOP],
   ["unread", "ar", "dark", DESKTOP],
 ] as const;

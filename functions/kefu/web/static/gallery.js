@@ -31,6 +31,8 @@ const STATES = [
   ["unread", "Answered behind the closed panel", "关闭后收到回答"],
   ["scrolled", "Scrolled up", "向上滚动"],
   ["sources", "Sources", "来源"],
+  ["followUps", "Questions to go on", "接着问"],
+  ["editing", "The last question is changed", "修改上一个问题"],
   ["table", "A table", "表格"],
   ["wide", "A wide table", "宽表格"],
   ["code", "Code", "代码"],

@@ -71,15 +71,18 @@ function whole(text) {
   return `${event({ content: text })}${event({}, "stop")}data: [DONE]\n\n`;
 }
 
-/** An answer from learnt pages: between two events that name the pages, and those that it cites. */
-function grounded(text, titles) {
+/**
+ * An answer from learnt pages: between two events that name the pages, and those that it cites, with the
+ * questions to go on.
+ */
+function grounded(text, titles, questions) {
   const paths = ["visa", "times"];
   const sources = titles.map((title, at) => {
     return { number: at + 1, title, url: `https://example.com/help/${paths[at]}` };
   });
   const [found, used] = [
     { sources, links: [] },
-    { used: [1, 2], answered: true },
+    { used: [1, 2], answered: true, follow_ups: questions?.split("|") },
   ].map(
     (fields) => `data: ${JSON.stringify({ object: "kefu.sources", choices: [], ...fields })}\n\n`,
   );
@@ -265,6 +268,22 @@ export const SCENES = {
   sources: scene({
     plays: ({ cited, pages }) => [() => streamed(grounded(cited, pages))],
     act: ({ question }) => ask(question).then(() => seen(".sources")),
+  }),
+  followUps: scene({
+    plays: ({ cited, pages, suggestions }) => [() => streamed(grounded(cited, pages, suggestions))],
+    act: ({ question }) => ask(question).then(() => seen(".follow-ups")),
+  }),
+  editing: scene({
+    plays: answered,
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".actions");
+      const input = await seen("textarea");
+      while (!document.querySelector("kefu-chat").shadowRoot.querySelector(".editing")) {
+        input.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true }));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
   }),
   table: scene({
     plays: ({ table }) => [() => streamed(whole(table))],
