@@ -258,3 +258,29 @@ def test_a3_a_wrong_table_ends_the_start_with_file_and_line(tmp_path: Path) -> N
     config.write_text(table)
     with pytest.raises(ConfigurationError, match=r"kefu.toml, line 1: .*approve"):
         load({"KEFU_CONFIG": str(config)})
+
+
+async def test_a4_a_preset_chooses_its_tools_and_without_a_choice_has_all(tmp_path: Path) -> None:
+    presets = """
+[presets.sales]
+system_prompt = "You sell."
+tools = ["order_status"]
+[presets.silent]
+tools = []
+[presets.all]
+system_prompt = "You do all."
+"""
+    config = tmp_path / "kefu.toml"
+    config.write_text(CONFIG.format(shop="http://127.0.0.1:1") + presets, encoding="utf-8")
+    environment = {"SHOP_TOKEN": SECRET}
+    with stage(1, **FAST, config=str(config), store=STORE, environment=environment) as running:
+        running.script(Choosing())
+        for preset in ("sales", "silent", "all", None):
+            chosen: dict[str, Any] = {"config_id": preset} if preset else {}
+            assert (await Visitor(running).say("Hello", **chosen)).complete
+        offered = [
+            [one["function"]["name"] for one in exchange.body.get("tools", [])]
+            for exchange in running.upstream.journal
+        ]
+    both = ["order_status", "cancel_order"]
+    assert offered == [["order_status"], [], both, both]
