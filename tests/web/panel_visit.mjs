@@ -36,6 +36,10 @@ function stepsOn(page, url, seen, violations) {
     async click(selector) {
       await page.locator(selector).first().click();
     },
+    async leave([selector, start]) {
+      const left = page.waitForRequest((request) => request.url().startsWith(start));
+      await Promise.all([left, page.locator(selector).click()]);
+    },
     async press([selector, key]) {
       await page.locator(selector).first().press(key);
     },

@@ -6,11 +6,14 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.oidc_provider import OidcProvider
 from tests.web.test_contact import in_panel, send, settings, wait_until
+from tests.web.test_oidc import CALLBACK, served
 from tests.web.test_sign_ins import link, listed
 
 SCRIPT = Path(__file__).with_name("panel_operators.mjs")
@@ -44,3 +47,19 @@ async def test_h24_h26_operators_reply_with_ready_texts_end_sign_ins_and_one_onl
     assert in_panel(running)["requests"][0]["done_at"] is not None
     # Locked: the server has ended the pass, too.
     wait_until(lambda: [one["operator"] for one in listed(running)] == ["Kari"])
+
+
+async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
+    with OidcProvider() as provider:
+        running = served(staged, provider)
+        steps = [
+            ["open", f"{running.url}/admin"],
+            ["wait", ".entrance a"],
+            ["axe", "entrance"],
+            ["leave", [".entrance a", provider.issuer]],
+        ]
+        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+        script = SCRIPT.with_name("panel_visit.mjs")
+        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+    assert seen["axe"] == []
+    assert f"redirect_uri={quote(CALLBACK, safe='')}" in seen["foreign"][0]

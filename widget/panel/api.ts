@@ -36,6 +36,11 @@ export class Api {
     sessionStorage.setItem(KEPT, this.#pass);
   }
 
+  /** Whether operators sign in at the owner's OpenID provider. */
+  async hasProvider(): Promise<boolean> {
+    return (await this.#get<{ oidc: boolean }>("enter")).oidc;
+  }
+
   /** Ends the sign-in, also on the server if it can be reached. */
   leave(): void {
     void this.#send("enter", "DELETE").catch(() => {});

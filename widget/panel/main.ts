@@ -40,6 +40,7 @@ const alertLine = el("p", { className: "trouble", role: "alert", hidden: true })
 /** The id of the session that is open; "" for none. */
 const current = new Store("");
 const about = new Store<About | undefined>(undefined);
+const hasProvider = new Store(false);
 const inbox = new Inbox((query) => api.sessions(query), isListed, failed);
 const watch = new Watch({
   name: () => operator.get().name,
@@ -178,7 +179,12 @@ function locked(message = ""): void {
   wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
   document.body.classList.add("locked");
   session.close();
-  main.replaceChildren(entrance(message, (token) => void enter(token)));
+  main.replaceChildren(entrance(message, hasProvider, (token) => void enter(token)));
+  // Without an answer, the link of an operator and the token are left.
+  void api
+    .hasProvider()
+    .then((has) => hasProvider.set(has))
+    .catch(() => {});
   main.querySelector("input")?.focus();
 }
 

@@ -76,6 +76,7 @@ const en = {
   enterHow:
     "Open a link from `kefu admin-link`, or from the start of `kefu serve --panel`; or enter the token of the service.",
   enterFailed: "The panel stays locked: a link opens it once, and expires.",
+  signIn: "Sign in",
   token: "ADMIN_TOKEN",
   enter: "Open",
   from: "From",
@@ -217,6 +218,7 @@ const en = {
 export type Texts = typeof en;
 
 const zh: Texts = {
+  signIn: "登录",
   token: en.token,
   title: "Kefu 面板",
   sessions: "会话",
