@@ -20,6 +20,14 @@ const html = (url, attribute) => `<!doctype html><html lang="en"><title>A shop</
       return { size, items: Number(cart.value) };
     },
   });
+  // Too large to be described with each question.
+  const many = Array.from({ length: 21 }, (_, at) => ["p" + at, { type: "boolean" }]);
+  document.modelContext?.registerTool({
+    name: "configure",
+    description: "Everything.".repeat(200),
+    inputSchema: { type: "object", properties: Object.fromEntries(many) },
+    execute: async () => "never",
+  });
 </script>
 <script src="${url}/chat-widget.js" data-api-url="${url}/api/chat" ${attribute} defer></script>`;
 
@@ -69,7 +77,7 @@ export default async function visit(_browser, url) {
     const without = (await toolsOf(page)).map(({ name }) => name);
     await page.goto(`${url}/shop?16`);
     // Before the visitor shows any interest.
-    await left(page, 3);
+    await left(page, 4);
     const tools = await toolsOf(page);
     const found = await called(page, "search_pages", { query: "parcels to Norway" });
     const wrong = await called(page, "read_page", { page: "nowhere" });
@@ -86,7 +94,7 @@ export default async function visit(_browser, url) {
     const answer = await page.locator(".answer").last().textContent();
     // As a single-page app removes the widget.
     await page.evaluate(() => ChatWidget.destroy());
-    await left(page, 1);
+    await left(page, 2);
     return { has: true, without, tools, found, wrong, cart, answer, errors };
   } finally {
     await browser.close();

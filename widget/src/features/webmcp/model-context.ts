@@ -30,8 +30,10 @@ interface ModelContext extends EventTarget {
   executeTool(tool: RegisteredTool, input: object): Promise<string | null>;
 }
 
-/** The limit of the service. */
+/** The limits of the service, and of a schema, so that the tools of a page do not fill a question. */
 const LONGEST_TEXT = 1_000;
+const MOST_PARAMETERS = 20;
+const LONGEST_SCHEMA = 1_000;
 
 function modelContext(): ModelContext | undefined {
   return (document as { readonly modelContext?: ModelContext }).modelContext;
@@ -56,12 +58,17 @@ export async function offer(tool: OfferedTool, gone: AbortSignal): Promise<void>
   await modelContext()?.registerTool(offered, { signal: gone });
 }
 
-/** The tools that the page has registered, but for `ours`. */
+/** The tools that the page has registered, but for `ours` and those with a large schema. */
 export async function registeredTools(ours: ReadonlySet<string>): Promise<PageTools> {
   const context = modelContext();
   const found = (await context?.getTools()) ?? [];
-  const others = found.filter(({ name }) => !ours.has(name));
+  const others = found.filter(({ name, inputSchema }) => !ours.has(name) && isSmall(inputSchema));
   return Object.fromEntries(others.map((tool) => [tool.name, pageTool(context, tool)]));
+}
+
+function isSmall(schema: object | undefined): boolean {
+  const names = Object.keys((own(schema, "properties") ?? {}) as object);
+  return names.length <= MOST_PARAMETERS && (JSON.stringify(schema) ?? "").length <= LONGEST_SCHEMA;
 }
 
 function pageTool(context: ModelContext | undefined, tool: RegisteredTool): PageTool {
