@@ -48,8 +48,12 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1000
 """The number of sessions that are read for one page of the list, with or without a filter."""
 
-QUEUE_ROWS: Final = 15
-"""The rows of a page of a queue, except that of a user: each row costs a read unit."""
+LIST_ROWS: Final = 15
+"""The rows of a page of a queue, except that of a user, and of the list without a filter.
+
+Each row of a queue costs a read unit. The list reads whole intervals of ten minutes, and is
+eventually consistent, for half of a unit for each chat.
+"""
 
 BATCH_ITEMS: Final = 100
 """The most items that BatchGetItem reads."""
@@ -89,7 +93,8 @@ class DynamoSessions(DynamoCalls):
     ) -> Page:
         last = position(cursor, wanted.until)
         read, queue = self._search if wanted.text else self._page, queue_for(wanted)
-        limit = min(limit, QUEUE_ROWS) if queue and not wanted.user else limit
+        if (queue and not wanted.user) or _is_plain(wanted):
+            limit = min(limit, LIST_ROWS)
 
         def work() -> Page:
             if queue and (converted := self._convert(now)):
@@ -118,10 +123,11 @@ class DynamoSessions(DynamoCalls):
         """A page of the rows that match. `read`: the number of rows read, if no queue fits."""
         rows: list[Overview] = []
         queue, scanned, read = queue_for(wanted), 0, 0
-        is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
+        is_scan = queue is None and not _is_plain(wanted)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
         for listed in self._listed(queue, period, BATCH_ITEMS if is_scan else limit + 1):
-            overviews = [self._overview(one, now) for one in self._sessions(listed, now)]
+            found = self._sessions(listed, now, consistent=not _is_plain(wanted))
+            overviews = [self._overview(one, now) for one in found]
             overviews.sort(key=_position, reverse=True)
             new = [row for row in overviews if _position(row) < last]
             rows += [row for row in new if wants(wanted, row)]
@@ -220,7 +226,9 @@ class DynamoSessions(DynamoCalls):
             yield from self._table.query(pk, (" ", f"{minutes}#~"), newest=page)
             day, minutes = day - DAY_SECONDS, "~"
 
-    def _sessions(self, listed: Sequence[Item], now: float) -> list[Item]:
+    def _sessions(
+        self, listed: Sequence[Item], now: float, *, consistent: bool = True
+    ) -> list[Item]:
         """Read the sessions that items of the list, or of a queue, refer to.
 
         A session that was used again may briefly have two items in the list. The outdated one is
@@ -237,7 +245,8 @@ class DynamoSessions(DynamoCalls):
         ids = list(rows)
         for start in range(0, len(ids), BATCH_ITEMS):
             keys = [items.session_row(one).key() for one in ids[start : start + BATCH_ITEMS]]
-            self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
+            wanted = {"Keys": keys, "ConsistentRead": consistent}
+            self._table.batch(read, {self._table.name: wanted})
         return [one for one in sessions if self._is_kept(one, now) and _is_current(one, rows)]
 
     def _convert(self, now: float) -> int:
@@ -280,6 +289,11 @@ class DynamoSessions(DynamoCalls):
 
     async def used(self) -> None:
         """Returns None: a table has no maximum size. Rate limits and TTL bound the growth."""
+
+
+def _is_plain(wanted: SessionFilter) -> bool:
+    """Whether a filter has no more than dates."""
+    return wanted == SessionFilter(since=wanted.since, until=wanted.until)
 
 
 def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:
