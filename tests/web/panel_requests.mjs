@@ -16,7 +16,14 @@ export default async function visit(browser, service, token, theme) {
   if (process.env.SHOTS) {
     await page.screenshot({ path: `${process.env.SHOTS}/panel-${theme}.png` });
   }
-  const trouble = await page.locator("aside .trouble:not([hidden])").innerText();
+  const line = page.locator("aside .trouble:not([hidden])");
+  const trouble = await line.locator("span").innerText();
+  // All that failed, which is one.
+  const sent = [];
+  page.on("request", (request) => request.url().endsWith("/send") && sent.push(request.url()));
+  const answered = page.waitForResponse((response) => response.url().endsWith("/send"));
+  await line.getByRole("button", { name: "Send again" }).click();
+  const resent = [(await answered).status(), sent.length];
   const newest = page.locator(".contacts li").first();
   await newest.getByRole("button", { name: "Send again" }).click();
   await newest.getByText("not delivered yet").waitFor();
@@ -40,5 +47,5 @@ export default async function visit(browser, service, token, theme) {
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  return { rows, done, more, trouble, mail, receipt, current, chat, wrong, errors };
+  return { rows, done, more, trouble, resent, mail, receipt, current, chat, wrong, errors };
 }

@@ -89,6 +89,7 @@ async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: s
     receipt = seen["receipt"]
     assert (receipt["requests"], receipt["found_afterwards"]) == (["older-request-51"], 0)
     assert seen["trouble"] == "the contact webhook failed: HTTP 500"
+    assert seen["resent"] == [204, 1]
     assert EMAIL in row
     assert f"Accepted: {CONSENT}" in row
     assert "not delivered" in row
