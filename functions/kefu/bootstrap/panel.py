@@ -71,12 +71,12 @@ def _oidc(base: Base, tokens: AdminTokens) -> OidcSignIn:
     """Raises ConfigurationError where the library that checks signatures is missing."""
     from importlib.util import find_spec
 
+    if not find_spec("cryptography"):
+        raise ConfigurationError("[admin] oidc (KEFU_ADMIN_OIDC) needs `kefu[oidc]`.")
     from kefu.auth.oidc import OidcClient, OidcSignIn
     from kefu.upstream.oidc import HttpProvider
 
     settings = base.settings
-    if not find_spec("cryptography"):
-        raise ConfigurationError("[admin] oidc (KEFU_ADMIN_OIDC) needs `kefu[oidc]`.")
     provider = HttpProvider(settings.admin_oidc)
     base.connections.append(provider)
     client = OidcClient(
