@@ -33,7 +33,7 @@ export async function open(host: Host): Promise<void> {
   module.catch(() => {});
   // The script elements with which loaders of early releases ran this code. Each one alone: if an element
   // loses all its children at once, Chromium drops the click of a button that is being pressed inside.
-  for (const child of [...host.children]) child.remove();
+  for (const child of host.querySelectorAll("script")) child.remove();
   const texts = { ...ENGLISH, ...(await seat.texts) };
   launcher.setCustomValidity("");
   host.lang = texts.lang;

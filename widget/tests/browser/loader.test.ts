@@ -38,6 +38,8 @@ const OPEN = "/chat-widget-open.*.js";
 const ALL = "/chat-widget.all.js";
 /** Right after the chat. */
 const ANSWER = "/chat-widget-answer.*.js";
+/** Fetched with the first text of an answer. */
+const EDIT = "/chat-widget-edit.*.js";
 
 test("before anybody is interested there is one request, and a launcher with a name (W2, W16)", async () => {
   const { page, asked, launcher, panel, errors } = await glance();
@@ -225,7 +227,7 @@ test("ChatWidget works at once: calls wait for the chat, in their order (W12)", 
     { role: "user", text: "Do you ship?" },
     "open",
   ]);
-  await eventually(() => asked, [LOADER, OPEN, ANSWER]);
+  await eventually(() => asked, [LOADER, OPEN, ANSWER, EDIT]);
 });
 
 test("up to the first text of a first answer there are four requests (W16)", async () => {
@@ -256,7 +258,7 @@ test("up to the first text of a first answer there are four requests (W16)", asy
   await eventually(() => answers.innerText(), "Yes.");
   await page.locator("kefu-chat .actions").waitFor();
   // The last file takes up an answer whose connection is lost; by then it could not be fetched.
-  await eventually(() => asked.slice(4), ["GET /chat-widget-resume.*.js"]);
+  await eventually(() => asked.slice(4), [`GET ${EDIT}`, "GET /chat-widget-resume.*.js"]);
 });
 
 test("suggestions come with the chat, also where the file for answers cannot be fetched (W2)", async () => {
