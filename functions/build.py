@@ -126,6 +126,7 @@ NOT_NEEDED = (
     "kefu/upstream/sample.py",
     "kefu/web/routes/admin_oidc.py",
     "kefu/web/server",
+    "kefu/web/static/*/*.gz",  # all browsers that can show the widget take Brotli
     "kefu/web/static/gallery.*",
     "kefu/web/static/scenes.js",
     "kefu/web/traces.py",
