@@ -17,6 +17,7 @@ from kefu.context import (
     Window,
     window_for,
 )
+from kefu.context.conversation import Conversation, CountedOnce
 from tests.unit.context.histories import (
     COUNTERS,
     check,
@@ -89,6 +90,33 @@ def test_a_result_without_a_call_ends_no_search_for_a_start() -> None:
     for room in rooms(whole, counter):
         budget = Budget(room, reserve=0, trim_step=0.3)
         check(window_for(whole, budget, "fifo", counter), whole, room, counter)
+
+
+@pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(
+    whole=histories,
+    step=st.sampled_from([0.0, 0.3]),
+    most=st.integers(0, 9),
+    kept_from=st.integers(0, 9),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_window_is_that_of_the_strategy_also_if_the_whole_conversation_fits(
+    name: str, counter: MessageCounter, whole: list[Message], step: float, most: int, kept_from: int
+) -> None:
+    """X1, X9, X12: `window_for` asks no strategy when everything fits, and reports the same."""
+    kept_from = min(kept_from, max(0, len(whole) - 1))
+    for room in rooms(whole, counter):
+        budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
+        asked = STRATEGIES[name](
+            Conversation(
+                whole, CountedOnce(whole.__getitem__, counter), counter.priming, kept_from
+            ),
+            budget,
+        )
+        window = window_for(whole, budget, name, counter, kept_from=kept_from)
+        assert (window, window.reasons) == (asked, asked.reasons)
+        assert list(map(type, window)) == list(map(type, asked))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

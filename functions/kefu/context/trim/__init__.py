@@ -11,7 +11,7 @@ from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
 from kefu.context.trim.keep_important import keep_important
 from kefu.context.trim.newest import fifo, sliding_window
 from kefu.context.trim.v1 import v1
-from kefu.context.window import Window
+from kefu.context.window import Window, window_of
 from kefu.messages import Message
 
 Strategy = Callable[[Conversation, Budget], Window]
@@ -46,9 +46,33 @@ def window_for(
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
     own = own_messages(messages)
-    costs = CountedOnce(own.__getitem__, counter)
-    talk = Conversation(own, costs, counter.priming, kept_from)
-    return STRATEGIES[strategy](talk, budget)
+    rule, costs = STRATEGIES[strategy], CountedOnce(own.__getitem__, counter)
+    whole = _whole(own, budget, counter, costs)
+    return whole or rule(Conversation(own, costs, counter.priming, kept_from), budget)
+
+
+def _whole(
+    messages: Sequence[Message],
+    budget: Budget,
+    counter: MessageCounter,
+    costs: CountedOnce[Message],
+) -> Window | None:
+    """The window of a conversation that fits, as every strategy gives it.
+
+    None also for a conversation with tools, which may have holes, and for a conversation that must
+    be read for `max_messages`.
+    """
+    tokens, room = counter.priming, budget.room
+    if budget.max_messages or len(messages) > room:  # nearly every message has a token
+        return None
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if message.role == "tool" or message.tool_calls or tokens > room:
+            return None
+        tokens += costs[at]
+    if tokens > room:
+        return None
+    return window_of(messages, [(0, len(messages))], (), tokens, room)
 
 
 def truncate_v1(
@@ -66,8 +90,9 @@ def truncate_v1(
 
 def are_own(messages: Sequence[object]) -> bool:
     """Whether the messages are `kefu.context.Message`, judged by the first and the last."""
-    ends = (0, len(messages) - 1) if messages else ()
-    return all(isinstance(messages[at], Message) for at in ends)
+    if not messages:
+        return True
+    return isinstance(messages[0], Message) and isinstance(messages[-1], Message)
 
 
 def own_messages(messages: Sequence[Any]) -> Sequence[Message]:
