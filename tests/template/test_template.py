@@ -131,12 +131,20 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
             # Any key, but only within a read of one of the secrets that this policy names.
             through = {"kms:ViaService": ["ssm.*", "secretsmanager.*"]}
             assert statement["Condition"] == {"StringLike": through}
+        elif "bedrock:InvokeModel" in statement["Action"]:
+            # Only with `KeysFrom=bedrock`: see test_life.
+            assert all(one.startswith("bedrock") for one in statement["Action"])
         else:
             assert "*" not in json.dumps(statement)
             assert "Condition" not in statement
         actions = statement["Action"]
         allowed.update([actions] if isinstance(actions, str) else actions)
     assert allowed == {
+        "bedrock-mantle:CallWithBearerToken",
+        "bedrock-mantle:CreateInference",
+        "bedrock:CallWithBearerToken",
+        "bedrock:InvokeModel",
+        "bedrock:InvokeModelWithResponseStream",
         "dynamodb:BatchGetItem",
         "dynamodb:BatchWriteItem",
         "dynamodb:GetItem",
