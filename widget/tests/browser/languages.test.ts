@@ -1,8 +1,9 @@
 /** Languages that are fetched, also when fetching fails (W9). */
 
 import { expect, test } from "vitest";
+import { answer } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
-import { daily, stage, type Visit } from "./harness.ts";
+import { daily, eventually, stage, type Visit } from "./harness.ts";
 
 const it = stage();
 
@@ -33,6 +34,24 @@ test("data-lang decides, else the page, else the browser (W9)", async () => {
     expect(await shown(visit)).toEqual([lang, dir, texts.placeholder]);
     expect(await visit.launcher.getAttribute("aria-label")).toBe(texts.close);
     expect(visit.errors).toEqual([]);
+  }
+});
+
+test("the direction of a question is that of its own letters, not of the widget (W9)", async () => {
+  it.service.script(answer(["On its way."]), answer(["في الطريق."]));
+  const visit = await it.open(page({ "data-lang": "ar" }));
+  await visit.panel.waitFor();
+  for (const [question, direction, answered] of [
+    ["Where is order 3?", "ltr", "On its way."],
+    ["أين طلبي 3؟", "rtl", "في الطريق."],
+  ] as const) {
+    await visit.send(question);
+    await eventually(() => visit.answers.last().innerText(), answered);
+    const style = await visit.page
+      .locator("kefu-chat .question")
+      .last()
+      .evaluate((node) => getComputedStyle(node).direction);
+    expect(style).toBe(direction);
   }
 });
 

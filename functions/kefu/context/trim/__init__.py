@@ -92,7 +92,7 @@ def are_own(messages: Sequence[object]) -> bool:
     """Whether the messages are `kefu.context.Message`, judged by the first and the last."""
     if not messages:
         return True
-    return isinstance(messages[0], Message) and isinstance(messages[-1], Message)
+    return isinstance(messages[0], Message) and isinstance(messages[len(messages) - 1], Message)
 
 
 def own_messages(messages: Sequence[Any]) -> Sequence[Message]:

@@ -67,7 +67,8 @@ export class Transcript {
     const question = element(
       "div",
       { className: "question", part: "question", dir: "auto", hidden: !turn.question },
-      element("span", { className: "spoken" }, this.#texts.you),
+      // In a bdi, because the question's own letters decide its direction.
+      element("bdi", { className: "spoken" }, this.#texts.you),
       turn.question,
     );
     const answer = answerElement(turn);
