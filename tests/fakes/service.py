@@ -159,8 +159,19 @@ class Service:
     @property
     def memory(self) -> int:
         """Resident bytes of the process (Linux)."""
+        return self._status("VmRSS")
+
+    @property
+    def own_memory(self) -> int:
+        """Resident bytes without the pages of files, such as libraries (Linux).
+
+        How many of these are mapped depends on what the kernel has in its cache.
+        """
+        return self._status("RssAnon")
+
+    def _status(self, name: str) -> int:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.findall(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE)[0]) * 1024
+        return int(re.findall(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[0]) * 1024
 
     @property
     def cpu(self) -> float:
