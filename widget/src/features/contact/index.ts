@@ -16,6 +16,8 @@ export default function contact({ root, texts, speak, chat, apiUrl, asking, tell
   const words = { ...ENGLISH, ...texts };
   /** The text that the form begins with. */
   let message = "";
+  /** The row whose summary `message` is. It may come before the answer itself. */
+  let summarized: HTMLElement | undefined;
   const request = withChat(chat, apiUrl, asking);
   /** Calls `act` when it is known whether the service offers a link, unless it offers nothing. */
   const ready = async (act: (link: string | undefined) => void): Promise<void> => {
@@ -59,12 +61,15 @@ export default function contact({ root, texts, speak, chat, apiUrl, asking, tell
     answered: (row, turn) => {
       if (turn.person || !turn.answer) return;
       // A message that only asks for a person is no question for them.
-      message = asksForPerson(turn.question) ? "" : turn.question;
+      if (row !== summarized) message = asksForPerson(turn.question) ? "" : turn.question;
       if (turn.isUnanswered || asksForPerson(turn.question)) offer(row);
       rated(row, turn);
     },
     offered: (row, summary) => {
-      if (summary) message = summary;
+      if (summary) {
+        message = summary;
+        summarized = row;
+      }
       offer(row);
     },
     /** Adds the button to the note that there are no more answers today. */
