@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -102,14 +102,19 @@ async def test_s3_requests_with_a_chat_are_listed_apart_from_those_without(
         await sessions.add_contact(asked(clock, f"request-{number}")._replace(session_id=chat))
         clock.now += 1
 
-    async def listed(limit: int, before: Before | None = None, **kind: Any) -> list[str]:
-        return [one.id[-1] for one in await sessions.contacts(limit, before, **kind)]
+    def ends(found: Sequence[ContactRequest]) -> list[str]:
+        return [one.id[-1] for one in found]
 
-    assert await listed(9) == list("543210")
-    assert await listed(9, of_chats=True) == list("30")
-    assert await listed(3, of_chats=False) == list("542")
-    last = (await sessions.contacts(3, of_chats=False))[-1]
-    assert await listed(3, Before(last.created_at, last.id), of_chats=False) == ["1"]
+    assert ends(await sessions.contacts(9)) == list("543210")
+    with_chat, without = await sessions.contacts_by_kind(3, None, None)
+    assert ends(with_chat) == list("30")
+    assert ends(without) == list("542")
+    places = [Before(one.created_at, one.id) for one in (with_chat[0], without[-1])]
+    with_chat, without = await sessions.contacts_by_kind(3, *places)
+    assert ends(with_chat) == ["0"]
+    assert ends(without) == ["1"]
+    with_chat, without = await sessions.contacts_by_kind(3, Before(0.0, ""), None)
+    assert ends(with_chat) == []
 
 
 async def test_h23_the_requests_of_a_chat_are_those_of_no_other(

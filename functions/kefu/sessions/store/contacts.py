@@ -55,12 +55,9 @@ def newest(
     stored: Iterable[ContactRequest],
     limit: int,
     before: Before | None,
-    *,
-    of_chats: bool | None = None,
 ) -> Sequence[ContactRequest]:
     """Some requests in the order of `ContactStore.contacts`, for stores that read all of them."""
-    chosen = [one for one in stored if of_chats in (None, bool(one.session_id))]
-    places = {Before(one.created_at, one.id): one for one in chosen}
+    places = {Before(one.created_at, one.id): one for one in stored}
     newest = sorted((one for one in places if before is None or one < before), reverse=True)
     return [places[one] for one in newest[:limit]]
 
@@ -89,12 +86,16 @@ class ContactStore(Protocol):
         """
         ...
 
-    async def contacts(
-        self, limit: int, before: Before | None = None, *, of_chats: bool | None = None
-    ) -> Sequence[ContactRequest]:
-        """The newest requests, delivered ones among them, by descending creation time and id.
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
+        """The newest requests, delivered ones among them, by descending creation time and id."""
+        ...
 
-        `of_chats`: only those with a chat, or only those without; None: all.
+    async def contacts_by_kind(
+        self, limit: int, with_chat: Before | None, without: Before | None
+    ) -> tuple[Sequence[ContactRequest], Sequence[ContactRequest]]:
+        """The newest requests that have a chat, and the newest that have none, as in `contacts`.
+
+        `limit` and the place before which the requests are apply to each kind.
         """
         ...
 

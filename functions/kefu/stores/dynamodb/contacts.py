@@ -91,10 +91,16 @@ class DynamoContacts(DynamoUpkeep):
             queued = [Row(WAITING, claimed.id)]
             await self._table.run(lambda: items.delete_rows(self._table, queued))
 
-    async def contacts(
-        self, limit: int, before: Before | None = None, *, of_chats: bool | None = None
-    ) -> Sequence[ContactRequest]:
-        return newest(await self._kept_contacts(), limit, before, of_chats=of_chats)
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
+        return newest(await self._kept_contacts(), limit, before)
+
+    async def contacts_by_kind(
+        self, limit: int, with_chat: Before | None, without: Before | None
+    ) -> tuple[Sequence[ContactRequest], Sequence[ContactRequest]]:
+        stored = await self._kept_contacts()
+        of_chats = [one for one in stored if one.session_id]
+        others = [one for one in stored if not one.session_id]
+        return newest(of_chats, limit, with_chat), newest(others, limit, without)
 
     async def contacts_of(self, session_id: str) -> Sequence[ContactRequest]:
         stored = await self._kept_contacts()

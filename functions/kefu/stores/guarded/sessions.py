@@ -98,6 +98,7 @@ class GuardedSessions:
     claim_contact = _guarded("reading contact requests", Sessions.claim_contact)
     end_contact = _guarded("saving a delivery", Sessions.end_contact)
     contacts = _guarded("listing contact requests", Sessions.contacts)
+    contacts_by_kind = _guarded("listing contact requests", Sessions.contacts_by_kind)
     contacts_of = _guarded("reading the contact requests of a chat", Sessions.contacts_of)
     contacts_from = _guarded("finding contact requests", Sessions.contacts_from)
     mark_contact = _guarded("marking a contact request", Sessions.mark_contact)

@@ -23,9 +23,9 @@ _CLAIM = f"UPDATE contacts SET attempts = attempts + 1, due = ? WHERE id = ? RET
 _END = "UPDATE contacts SET due = ?, delivered = ? WHERE id = ? AND attempts = ?"
 _NEWEST = (
     f"SELECT {_COLUMNS} FROM contacts WHERE created > ? AND (created, id) < (?, ?)"  # noqa: S608
-    "{of_chats} ORDER BY created DESC, id DESC LIMIT ?"
+    "{kind} ORDER BY created DESC, id DESC LIMIT ?"
 )
-_OF_CHATS = {None: "", True: " AND session <> ''", False: " AND session = ''"}
+_WITH_CHAT, _WITHOUT = " AND session <> ''", " AND session = ''"
 _OF_CHAT = (
     f"SELECT {_COLUMNS} FROM contacts WHERE session = ? AND session <> '' AND created > ?"  # noqa: S608
     " ORDER BY created, id"
@@ -72,16 +72,25 @@ class SqlContacts(SqlTurns):
 
     @quick
     def contacts(
-        self,
-        db: SqlConnection,
-        limit: int,
-        before: Before | None = None,
-        *,
-        of_chats: bool | None = None,
+        self, db: SqlConnection, limit: int, before: Before | None = None
+    ) -> Sequence[ContactRequest]:
+        return self._newest(db, limit, before)
+
+    @quick
+    def contacts_by_kind(
+        self, db: SqlConnection, limit: int, with_chat: Before | None, without: Before | None
+    ) -> tuple[Sequence[ContactRequest], Sequence[ContactRequest]]:
+        return (
+            self._newest(db, limit, with_chat, _WITH_CHAT),
+            self._newest(db, limit, without, _WITHOUT),
+        )
+
+    def _newest(
+        self, db: SqlConnection, limit: int, before: Before | None, kind: str = ""
     ) -> Sequence[ContactRequest]:
         values = (self._oldest(self._clock()), *(before or (inf, "")), limit)
-        newest = _NEWEST.format(of_chats=_OF_CHATS[of_chats])
-        return [ContactRequest(*row) for row in db.execute(newest, values).fetchall()]
+        rows = db.execute(_NEWEST.format(kind=kind), values).fetchall()
+        return [ContactRequest(*row) for row in rows]
 
     @quick
     def contacts_of(self, db: SqlConnection, session_id: str) -> Sequence[ContactRequest]:

@@ -18,8 +18,8 @@ from kefu.web.schemas import DoneBody
 MAX_ROWS = 50
 """Requests of one page that have a chat, and as many that have none."""
 
-_DONE = "-"
-"""Stands for a place in the cursor if there is nothing after it."""
+_END = "0.0~"
+"""The place in a cursor after the oldest request."""
 
 _ALL = 1_000_000
 """More requests than any store has."""
@@ -80,17 +80,16 @@ async def _page(store: ContactStore, cursor: str) -> tuple[Sequence[ContactReque
     Each page has requests with a chat and without: forms that a program sends without a chat push
     nobody else off the first page. The cursor has the places of both kinds.
     """
-    places, rows = cursor.split("|") if cursor else ["", ""], list[ContactRequest]()
+    places = cursor.split("|") if cursor else ["", ""]
     if len(places) != 2:
         raise InvalidRequest("cursor: is not valid.", param="cursor")
-    for kind, of_chats in enumerate((True, False)):
-        if places[kind] == _DONE:
-            continue
-        found = await store.contacts(MAX_ROWS, _place(places[kind]), of_chats=of_chats)
-        rows += found
-        is_last = len(found) < MAX_ROWS
-        places[kind] = _DONE if is_last else f"{found[-1].created_at!r}~{found[-1].id}"
-    more = None if places == [_DONE, _DONE] else "|".join(places)
+    with_chat, without = await store.contacts_by_kind(MAX_ROWS, *map(_place, places))
+    ends = [
+        _END if len(found) < MAX_ROWS else f"{found[-1].created_at!r}~{found[-1].id}"
+        for found in (with_chat, without)
+    ]
+    rows = [*with_chat, *without]
+    more = None if ends == [_END, _END] else "|".join(ends)
     return sorted(rows, key=lambda one: (one.created_at, one.id), reverse=True), more
 
 
