@@ -19,6 +19,9 @@ from kefu.auth.signing import is_signed, key_for, sign
 MIN_LENGTH = 32
 """Minimum length of the operator's token in characters."""
 
+MAX_NAME = 64
+"""Maximum length of an operator's name in characters."""
+
 TICKET_LIFE = 600.0
 PASS_LIFE = 12 * 3600.0
 COMMAND_LIFE = 300.0

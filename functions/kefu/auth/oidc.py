@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
 
-from kefu.auth.admin_tokens import Holder
+from kefu.auth.admin_tokens import MAX_NAME, Holder
 from kefu.errors import NotAnOperator, Unauthorized, UpstreamUnavailable
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
@@ -22,8 +22,6 @@ LEEWAY_SECONDS = 30.0
 """Seconds by which the clocks of the provider and of Kefu may differ."""
 
 ROLE_CLAIMS = ("roles", "groups", "cognito:groups")
-MAX_NAME = 64
-"""Characters of an operator's name."""
 
 Claims = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens, Holder, nonce_for
+from kefu.auth.admin_tokens import MAX_NAME, TICKET_LIFE, AdminTokens, Holder, nonce_for
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.sessions.store.passes import SignIn
@@ -22,10 +22,6 @@ UNSIGNED_MESSAGE = (
     "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
     "For a service that has none, you can use this new one: {token}\n"
 )
-
-
-MAX_NAME = 64
-"""Characters of an operator's name."""
 
 
 def link(

@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from kefu.upstream.transport import LOCAL_HOSTS
+
 if TYPE_CHECKING:
     import smtplib
 
 TIMEOUT_SECONDS = 10.0
 """Seconds for each step of the exchange."""
-
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class SmtpMail:

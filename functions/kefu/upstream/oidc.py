@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from kefu.errors import Unauthorized, UpstreamUnavailable
-from kefu.upstream.transport import failure_of, new_client, request_errors
+from kefu.upstream.transport import LOCAL_HOSTS, failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -18,7 +18,6 @@ TIMEOUT_SECONDS = 10.0
 """Seconds for a whole exchange."""
 
 _MAX_ANSWER_BYTES = 256 * 1024
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class HttpProvider:
@@ -38,7 +37,7 @@ class HttpProvider:
 
     async def _send(self, method: str, url: str, **more: Any) -> Mapping[str, Any]:
         parts = urlsplit(url)
-        if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        if parts.scheme != "https" and parts.hostname not in LOCAL_HOSTS:
             raise UpstreamUnavailable("The provider of the sign-in has an address without https.")
         self._client = client = self._client or new_client(proxy_for=self._issuer)
         try:

@@ -23,7 +23,7 @@ _READ_BYTES = 16 * 1024
 _IDLE_SECONDS = 15.0
 """Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
 
-_DIRECT = ("", "localhost", "127.0.0.1", "::1")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 connection_reused: ContextVar[bool] = ContextVar("connection_reused", default=False)
 """Whether this task's last request used a connection that was open already."""
@@ -142,7 +142,7 @@ def _proxy(url: str) -> httpx.Proxy | None:
     import httpx
 
     target = httpx.URL(url)
-    if target.host in _DIRECT or proxy_bypass(target.netloc.decode("ascii")):
+    if target.host in ("", *LOCAL_HOSTS) or proxy_bypass(target.netloc.decode("ascii")):
         return None
     proxies = getproxies()
     found = proxies.get(target.scheme) or proxies.get("all", "")

@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
+from kefu.auth.admin_tokens import MAX_NAME
 from kefu.auth.bot_check import Proof
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
@@ -281,7 +282,9 @@ class ContactBody(ProvenBody):
 # No control characters, and no white space at either end.
 OperatorName = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
+    StringConstraints(
+        strip_whitespace=True, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"
+    ),
 ]
 
 
