@@ -32,6 +32,10 @@ def add_service(commands: Commands) -> None:
     )
     # For `kefu test`, which starts this command.
     serve.add_argument("--tool-results", default="", help=argparse.SUPPRESS)
+    _add_link(commands)
+
+
+def _add_link(commands: Commands) -> None:
     link = commands.add_parser(
         "admin-link",
         help="print a link to the operator's panel",

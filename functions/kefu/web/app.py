@@ -163,24 +163,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         yield session_contact_routes(kept, parts.contact)
     yield chat_routes(runtime, kept)
     if parts.panel is not None:
-        from kefu.web.routes.admin import admin_routes, entrance_routes
-        from kefu.web.routes.admin_answers import answers_routes
-        from kefu.web.routes.admin_contacts import contacts_routes
-        from kefu.web.routes.admin_pages import pages_routes
-        from kefu.web.routes.admin_passes import passes_routes
-        from kefu.web.routes.admin_talks import talk_routes
-
-        yield entrance_routes(parts.panel)
-        yield admin_routes(parts.panel)
-        yield contacts_routes(parts.panel)
-        yield answers_routes(parts.panel)
-        yield pages_routes(parts.panel)
-        yield passes_routes(parts.panel)
-        if parts.panel.oidc:
-            from kefu.web.routes.admin_oidc import oidc_routes
-
-            yield oidc_routes(parts.panel, parts.panel.oidc, parts.panel.own_url)
-        yield talk_routes(parts.panel)
+        yield from _panel_routers(parts.panel)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes
 
@@ -197,6 +180,27 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
             runtime.log.counters, lambda: len(running.answers), parts.metrics_token
         )
     yield site_routes(parts.health, parts.problems, parts.missing, demo=options.demo)
+
+
+def _panel_routers(panel: Panel) -> Iterator[APIRouter]:
+    from kefu.web.routes.admin import admin_routes, entrance_routes
+    from kefu.web.routes.admin_answers import answers_routes
+    from kefu.web.routes.admin_contacts import contacts_routes
+    from kefu.web.routes.admin_pages import pages_routes
+    from kefu.web.routes.admin_passes import passes_routes
+    from kefu.web.routes.admin_talks import talk_routes
+
+    yield entrance_routes(panel)
+    yield admin_routes(panel)
+    yield contacts_routes(panel)
+    yield answers_routes(panel)
+    yield pages_routes(panel)
+    yield passes_routes(panel)
+    if panel.oidc:
+        from kefu.web.routes.admin_oidc import oidc_routes
+
+        yield oidc_routes(panel, panel.oidc, panel.own_url)
+    yield talk_routes(panel)
 
 
 # The handlers are `async` because Starlette runs synchronous handlers in a thread.
