@@ -156,6 +156,18 @@ class Service:
             await asyncio.sleep(0.02)
         raise AssertionError(f"no log record with {fields}:\n{self.stderr}")
 
+    def kefu(self, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command of Kefu with the service's settings, in its folder or another."""
+        return subprocess.run(
+            [sys.executable, "-m", "kefu", *arguments],
+            cwd=folder or self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
     @property
     def memory(self) -> int:
         """Resident bytes of the process (Linux)."""

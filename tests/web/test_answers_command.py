@@ -31,15 +31,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def command(
     running: Stage, *arguments: str, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kefu", "answers", *arguments],
-        cwd=folder or running.service.folder,
-        env=running.service.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return running.service.kefu("answers", *arguments, folder=folder)
 
 
 def listed(running: Stage) -> list[dict[str, object]]:
@@ -173,17 +165,9 @@ def test_g31_kefu_find_shows_the_answers_that_the_model_would_get(
 ) -> None:
     running = answering(staged, tmp_path)
     saved = write(running)
-    arguments = [sys.executable, "-m", "kefu", "find", QUESTION]
     for more, expected in (([], True), (["--file", str(tmp_path / "shop.kefu")], False)):
-        done = subprocess.run(
-            [*arguments, *more],
-            cwd=running.service.folder,
-            env=running.service.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
+        done = running.service.kefu("find", QUESTION, *more)
+        assert done.returncode == 0, done.stderr
         shown = f"[1] {saved['cited_as']} › {QUESTION}\n    {WRITTEN['page']}\n"
         assert done.stdout.startswith(shown) == expected
 

@@ -18,15 +18,7 @@ from tests.web.test_knowledge import PAGES, SHOP, learn
 
 
 def gaps_of(running: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kefu", "gaps", *arguments],
-        cwd=running.service.folder,
-        env=running.service.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return running.service.kefu("gaps", *arguments)
 
 
 async def test_g29_kefu_gaps_names_questions_in_vain_and_pages_without_use(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import Any
 
 import httpx
@@ -16,15 +15,7 @@ from tests.web.test_contact import TOKEN, as_operator, settings
 
 
 def link(running: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kefu", "admin-link", *arguments],
-        cwd=running.service.folder,
-        env=running.service.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return running.service.kefu("admin-link", *arguments)
 
 
 def signed_in(running: Stage, *arguments: str) -> str:
