@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from kefu.errors import Unauthorized, UpstreamUnavailable
-from kefu.upstream.transport import LOCAL_HOSTS, failure_of, new_client, request_errors
+from kefu.upstream.transport import LOCAL_HOSTS, body_within, failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -44,27 +44,20 @@ class HttpProvider:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
                 async with client.stream(method, url, headers=headers, **more) as response:
-                    body = await _body(response)
+                    body = await body_within(response, _MAX_ANSWER_BYTES)
         except request_errors() as error:  # a TimeoutError is an OSError
             name = failure_of(error).name
             raise UpstreamUnavailable(
                 f"The provider of the sign-in does not answer: {name}.", retry_after=5
             ) from error
+        if body is None:
+            raise UpstreamUnavailable("The provider of the sign-in answers too much.")
         return _object(body, response.status_code, is_form=method == "POST")
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client:
             await client.aclose()
-
-
-async def _body(response: httpx.Response) -> bytes:
-    body = b""
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > _MAX_ANSWER_BYTES:
-            raise UpstreamUnavailable("The provider of the sign-in answers too much.")
-    return body
 
 
 def _object(body: bytes, status: int, *, is_form: bool) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kefu.auth.bot_check import TokenVerdict
 from kefu.errors import VerifierUnavailable
-from kefu.upstream.transport import failure_of, new_client, request_errors
+from kefu.upstream.transport import body_within, failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -55,7 +55,7 @@ class SiteVerify:
                 try:
                     if response.status_code != 200:
                         raise VerifierUnavailable(f"HTTP {response.status_code}")
-                    return _verdict(await _body(response))
+                    return _verdict(await body_within(response, _MAX_ANSWER_BYTES))
                 finally:
                     await response.aclose()
         except request_errors() as error:  # a TimeoutError is an OSError
@@ -67,16 +67,9 @@ class SiteVerify:
             await client.aclose()
 
 
-async def _body(response: httpx.Response) -> bytes:
-    body = b""
-    async for part in response.aiter_raw():
-        body += part
-        if len(body) > _MAX_ANSWER_BYTES:
-            raise VerifierUnavailable("an answer that is too long")
-    return body
-
-
-def _verdict(body: bytes) -> TokenVerdict:
+def _verdict(body: bytes | None) -> TokenVerdict:
+    if body is None:
+        raise VerifierUnavailable("an answer that is too long")
     try:
         said = json.loads(body)
     except (ValueError, RecursionError) as error:

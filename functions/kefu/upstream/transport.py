@@ -39,6 +39,16 @@ class Failure(NamedTuple):
     """Whether the server may have received the request."""
 
 
+async def body_within(response: httpx.Response, most: int) -> bytes | None:
+    """The body as it was sent; None if it has more than `most` bytes."""
+    body = b""
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > most:
+            return None
+    return body
+
+
 def request_errors() -> tuple[type[Exception], ...]:
     """The errors of a request that failed, and of a body that broke off."""
     import aiohttp

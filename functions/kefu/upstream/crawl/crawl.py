@@ -70,7 +70,7 @@ class Crawler:
         self._queued = set[str]()
         self._outcomes = dict[str, PageOutcome]()
         self._translations = dict[str, str]()
-        """The addresses of a page in all languages, as a sitemap lists them, by its address."""
+        """By a page's address: its addresses in all languages in a sitemap, one a line."""
         self._is_partial = False
         """Whether something that leads to pages could not be read."""
 
