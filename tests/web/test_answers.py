@@ -60,6 +60,16 @@ async def given(running: Stage, question: str) -> list[Any]:
     return passages(call.body["messages"][-1]["content"])
 
 
+async def talked(visitor: Visitor, operator: Operator, line: str) -> None:
+    """The visitor asks for a person by the form. The operator answers, and hands back."""
+    request = {"email": "kari@example.no", "message": f"{QUESTION} Order 20261."}
+    assert (await send(visitor, new_id(), **request)).status_code == 204
+    operator.turn(visitor, "person")
+    operator.say(visitor, "Hello Kari!")
+    operator.say(visitor, line)
+    operator.turn(visitor, "bot")
+
+
 async def test_g31_an_answer_is_found_by_the_next_visitor_named_and_gone_when_withdrawn(
     staged: Staged, tmp_path: Path
 ) -> None:
@@ -175,12 +185,7 @@ async def test_h28_a_talk_becomes_an_answer_and_a_case_that_passes(
     visitor, operator = Visitor(running), Operator(running)
     await visitor.say("I want a person.")
     assert as_operator(running, "GET", f"/draft?session_id={visitor.session_id}").status_code == 404
-    request = {"email": "kari@example.no", "message": f"{QUESTION} Order 20261."}
-    assert (await send(visitor, new_id(), **request)).status_code == 204
-    operator.turn(visitor, "person")
-    operator.say(visitor, "Hello Kari!")
-    operator.say(visitor, "Yes, to Longyearbyen.")
-    operator.turn(visitor, "bot")
+    await talked(visitor, operator, "Yes, to Longyearbyen.")
     draft = as_operator(running, "GET", f"/draft?session_id={visitor.session_id}").json()
     marks = [(draft[one["field"]][one["start"] : one["end"]]) for one in draft.pop("marks")]
     assert marks == ["20261", "Kari"]

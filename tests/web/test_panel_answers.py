@@ -10,11 +10,10 @@ import pytest
 
 from kefu.evaluation.questions import read
 from tests.fakes.browser import told_by
-from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.chatting import Visitor
 from tests.fakes.fixtures import Staged
 from tests.parts.plugin import slow
-from tests.web.test_answers import QUESTION, TOKEN, answering, as_operator
-from tests.web.test_contact import send
+from tests.web.test_answers import QUESTION, TOKEN, answering, as_operator, talked
 from tests.web.test_take_over import Operator
 
 SCRIPT = Path(__file__).with_name("panel_answers.mjs")
@@ -30,12 +29,7 @@ async def test_h28_a_talk_is_published_with_two_clicks_and_withdrawn(
     visitor, other, operator = Visitor(running), Visitor(running), Operator(running)
     await other.say(QUESTION, sources=True)
     await visitor.say("I want a person.")
-    request = {"email": "kari@example.no", "message": f"{QUESTION} Order 20261."}
-    assert (await send(visitor, new_id(), **request)).status_code == 204
-    operator.turn(visitor, "person")
-    operator.say(visitor, "Hello Kari!")
-    operator.say(visitor, "Yes, to **Longyearbyen**.")
-    operator.turn(visitor, "bot")
+    await talked(visitor, operator, "Yes, to **Longyearbyen**.")
     assert visitor.session_id
     assert other.session_id
     seen: dict[str, Any] = await asyncio.to_thread(
