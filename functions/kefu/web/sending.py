@@ -69,7 +69,8 @@ class AnswerResponse:
     """Whether the stream includes the token usage (`stream_options.include_usage`)."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Each wait of a task passes through all of its frames, and the application has twenty.
+        # A task of its own, because a resumed task passes through all frames of its stack, and the
+        # application's stack has twenty.
         await asyncio.create_task(self._respond(scope, receive, send))
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -125,7 +125,7 @@ class KeptConversation:
             chat = self._session._replace(title=_title(text), user=incoming.owner)
             self._visit = self._visit._replace(session=chat)
         begun = await self._begun(text)
-        # Answered before, or stored before for a person.
+        # The message was sent before, and has its answer, or waits for that of a person.
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
             return known_answer(begun.answer) if begun.answer else KnownAnswer("", clock.now())
         recorder = self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)

@@ -73,7 +73,8 @@ def may_be_sent(click: StoredMessage) -> bool:
 
 
 def with_outcomes(page: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """The messages, and for each click without an answer one that tells what is known of its call.
+    """Return the messages, and after each click without an answer a message with the outcome of its
+    call, as far as it is known.
 
     The process of such a click was killed, or is still at work. Without this, the model would hear
     that nobody has approved the call, and could ask the visitor for it a second time.

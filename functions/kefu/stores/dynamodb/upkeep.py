@@ -30,7 +30,7 @@ _LINE: Final = "#line = :line, #line_by = :line_by"
 
 
 def _line_in(session: Item) -> dict[str, float | str]:
-    """The newest line of a session, as values of `_LINE`."""
+    """The newest line of a session, as the values of the expression `_LINE`."""
     return {name: items.text_in(session, name) for name in ("line", "line_by")}
 
 
