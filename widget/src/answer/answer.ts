@@ -139,8 +139,7 @@ export default function answer(
     /** The answer of the last turn has ended early. */
     failed: (turn: Turn) => {
       const note = lastNote();
-      if (!note) return;
-      features.tell("failed", note, turn);
+      if (note) features.tell("failed", note, turn);
     },
     /** Resolves when the features that are needed so far are loaded, or cannot be. */
     loaded: features.loaded,

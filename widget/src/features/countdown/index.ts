@@ -9,6 +9,8 @@ export default function countdown({ texts, speak }: Kit): Feature {
   return {
     /** Counts down until the note is removed. Screen readers announce the number once, at the start. */
     delayed: (note, due) => {
+      // The file may come after the wait.
+      if (due <= performance.now()) return;
       const line = element("span", { className: "countdown" });
       const show = (): void => {
         const left = due - performance.now();
@@ -17,8 +19,6 @@ export default function countdown({ texts, speak }: Kit): Feature {
         // Milliseconds until the number changes. A sleeping device may be late.
         if (line.isConnected && left > 0) setTimeout(show, left % 1_000 || 1_000);
       };
-      // The file may come after the wait.
-      if (due <= performance.now()) return;
       const reason = note.textContent;
       note.append(line);
       show();

@@ -3,6 +3,7 @@
 import type { Feature, Kit } from "../../answer/feature.ts";
 import type { ChatActs } from "../../open/chat-acts.ts";
 import { isClick, type Turn } from "../../open/turn.ts";
+import { isComposing } from "../../open/view/composer.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import { CLOSE, icon } from "../../open/view/icons.ts";
 import stylesheet from "./edit.css";
@@ -34,7 +35,7 @@ export default function edit({ root, texts, speak }: Kit): Feature {
       end();
       input.focus();
     };
-    const look = { ariaLabel: words.discard, title: words.discard };
+    const look = { className: "tool", ariaLabel: words.discard, title: words.discard };
     const note = element(
       "p",
       { className: "editing" },
@@ -67,9 +68,8 @@ export default function edit({ root, texts, speak }: Kit): Feature {
       if (!old?.matches(":last-child")) old?.remove();
     };
     const pressed = (event: KeyboardEvent): void => {
-      const { key, shiftKey, isComposing, keyCode } = event;
-      // Safari ends a composition before the key.
-      if (isComposing || keyCode === 229 || event.target !== input) return;
+      const { key, shiftKey } = event;
+      if (isComposing(event) || event.target !== input) return;
       const last = chat.turns().at(-1);
       if (turn && key === "Enter" && !shiftKey) send(event);
       else if (turn && key === "Escape") {

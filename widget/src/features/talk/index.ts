@@ -151,7 +151,7 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
       if (next === "person") enter(next, name);
       take(own(body, "messages"), own(body, "questions"));
       enter(next, name);
-      head.write(own(body, "writing") === true ? name : "");
+      head.tell(next, name, own(body, "writing") === true);
       arrival = undefined;
     } else failures += 1;
     schedule();

@@ -1,6 +1,6 @@
 /** The tone for a person's line that nobody sees, and the item of the menu that switches it off. */
 
-import { areaOf, type Persist } from "../../open/store.ts";
+import { type Area, areaOf, type Persist } from "../../open/store.ts";
 import { button } from "../../open/view/dom.ts";
 import type { Settings } from "../../settings.ts";
 
@@ -29,7 +29,7 @@ function play(): void {
   }
 }
 
-export interface Sound {
+interface Sound {
   /** Adds its item to the menu, once. */
   offer(items: Element | null | undefined): void;
   ring(): void;
@@ -38,9 +38,9 @@ export interface Sound {
 /** `name`: of the item. `page`: whose storage keeps the choice, as long as the conversation. */
 export function soundOf(page: Window | null, settings: Settings, name: string): Sound {
   let isOn = true;
-  const stored = (act: (area: Storage | undefined) => void): void => {
+  const stored = (act: (area: Area | undefined) => void): void => {
     try {
-      if (page) act(areaOf(page, settings.persist as Persist) as Storage | undefined);
+      if (page) act(areaOf(page, settings.persist as Persist));
     } catch {
       // Storage is blocked or full.
     }

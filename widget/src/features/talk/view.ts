@@ -34,10 +34,6 @@ export class Head {
   readonly #words: TalkTexts;
   readonly #disclaimer: string;
   readonly #text = element("span");
-  #state: unknown;
-  #name = "";
-  /** The person who is writing. */
-  #writer = "";
 
   constructor(root: ShadowRoot | null, words: TalkTexts, disclaimer: string) {
     this.#panel = root?.querySelector(".panel");
@@ -49,26 +45,17 @@ export class Head {
   }
 
   show(state: unknown, name: string): void {
-    const { withPerson } = this.#words;
     const isPerson = state === "person";
-    this.#state = state;
-    this.#name = name;
     this.#panel?.classList.toggle("talks", isPerson || state === "waiting");
-    this.#refresh();
+    this.tell(state, name, false);
     const line = this.#panel?.querySelector(".disclaimer")?.firstChild;
-    if (line) line.textContent = isPerson ? withPerson : this.#disclaimer;
+    if (line) line.textContent = isPerson ? this.#words.withPerson : this.#disclaimer;
   }
 
-  /** Shows who is writing; "" for nobody. */
-  write(name: string): void {
-    if (name === this.#writer) return;
-    this.#writer = name;
-    this.#refresh();
-  }
-
-  #refresh(): void {
+  /** Says below the title who answers, or is writing. */
+  tell(state: unknown, name: string, isWriting: boolean): void {
     const { waits, answers, writes } = this.#words;
-    const text = this.#writer ? writes : answers;
-    this.#text.replaceChildren(...(this.#state === "person" ? named(text, this.#name) : [waits]));
+    const text = isWriting ? writes : answers;
+    this.#text.replaceChildren(...(state === "person" ? named(text, name) : [waits]));
   }
 }

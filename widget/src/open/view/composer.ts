@@ -100,6 +100,6 @@ export class Composer {
 }
 
 /** Whether Enter confirms a word of an input method. Safari ends the composition before the key. */
-function isComposing(event: KeyboardEvent): boolean {
+export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }
