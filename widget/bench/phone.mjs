@@ -11,6 +11,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
+import { SHORT } from "./answer.mjs";
 import { report } from "./report.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
@@ -18,9 +19,6 @@ const ROUNDS = process.argv.includes("--quick") ? 3 : 9;
 const ROUND_TRIP_MS = 150;
 const BYTES_PER_SECOND = 1_600_000 / 8;
 const SLOWDOWN = 4;
-
-const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
-const ANSWER = `${event({ delta: { content: "Yes." } })}${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`;
 
 /** Without a cached preflight, as for a visitor's first question. */
 const CORS = {
@@ -33,7 +31,7 @@ const service = await listening((request, response) => {
   if (request.url === "/health") return;
   if (request.method === "OPTIONS") response.writeHead(204, CORS).end();
   else if (request.method === "POST") {
-    response.writeHead(200, { ...CORS, "Content-Type": "text/event-stream" }).end(ANSWER);
+    response.writeHead(200, { ...CORS, "Content-Type": "text/event-stream" }).end(SHORT);
   } else response.writeHead(404, CORS).end();
 });
 const site = await listening(async (request, response) => {

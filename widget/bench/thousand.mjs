@@ -8,6 +8,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
+import { OURS } from "./answer.mjs";
 import { report } from "./report.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
@@ -18,8 +19,7 @@ const LIMITS = { message: 20, key: 8 };
 
 const TEXT =
   "Yes. **Standard delivery** takes 3 to 5 working days:\n\n- to Norway: 5\n- to [Sweden](https://shop.example): 3\n\n| To | Days |\n|---|---|\n| Norway | 5 |\n";
-const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
-const ANSWER = `${event({ delta: { content: TEXT } })}${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`;
+const ANSWER = OURS.text(TEXT) + OURS.end;
 
 const server = createServer(async (request, response) => {
   const file = /^\/chat-widget[\w.-]*\.js$/.test(request.url)
