@@ -11,7 +11,7 @@ type Why = typeof import("../../panel/why.ts");
 type Inbox = typeof import("../../panel/state/inbox.ts");
 let why: Why;
 let inbox: Inbox;
-let rowsOf: typeof import("../../panel/list.ts");
+let list: typeof import("../../panel/list.ts");
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   why = await import("../../panel/why.ts");
   inbox = await import("../../panel/state/inbox.ts");
-  rowsOf = await import("../../panel/list.ts");
+  list = await import("../../panel/list.ts");
 });
 
 const CALL: Call = {
@@ -218,20 +218,20 @@ test("what looks personal is marked in each place, by characters as Python count
   expect(personal.piecesOf("", parts)).toEqual([]);
 });
 
+const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
+
 test("who waits comes first, the longest wait on top, until somebody has taken the chat (H21)", () => {
   const row = (id: string, since = 0, state = since ? "waiting" : "bot") =>
     ({ id, attendance: { state, operator: "", since } }) as Row;
-  const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
   const queue = [row("new", 30), row("far", 10), row("taken", 20)];
   const rows = [row("a"), row("taken", 25, "person"), row("new", 30), row("b")];
-  expect(ids(rowsOf.waitingFirst(queue, rows))).toEqual(["far", "new", "a", "taken", "b"]);
-  expect(ids(rowsOf.waitingFirst([], rows))).toEqual(ids(rows));
+  expect(ids(list.waitingFirst(queue, rows))).toEqual(["far", "new", "a", "taken", "b"]);
+  expect(ids(list.waitingFirst([], rows))).toEqual(ids(rows));
 });
 
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
   const row = (id: string, updated_at: number) => ({ id, updated_at }) as Row;
   const shown = [row("c", 30), row("b", 20), row("a", 10)];
-  const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
   const merged = inbox.mergedRows(shown, [row("d", 40), row("b", 35)], false);
   expect(ids(merged)).toEqual(["d", "b", "c", "a"]);
   expect(ids(inbox.mergedRows(shown, [row("d", 40), row("b", 20)], false))).toEqual([
