@@ -18,7 +18,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.processes import ROOT
-from tests.unit.context.wire.agent_run import GOAL, PROMPT, steps
+from tests.unit.context.wire.agent_run import GOAL, PROMPT, parallel, steps
 
 ROUNDS = 5
 LIMIT = 4_000
@@ -122,13 +122,6 @@ def checksum() -> float:
 
     whole = [PROMPT, GOAL, *steps(3_000)]
     return timed(lambda: mark(whole, len(whole)))
-
-
-def parallel(calls: int) -> list[Any]:
-    """One step of a model with many tool calls and their results, as dicts."""
-    made = steps(calls)
-    whole = {"role": "assistant", "tool_calls": [m["tool_calls"][0] for m in made[::2]]}
-    return [PROMPT, GOAL, whole, *made[1::2]]
 
 
 def exact(text: str) -> float:

@@ -32,6 +32,13 @@ def steps(count: int) -> list[dict[str, Any]]:
     return made
 
 
+def parallel(calls: int) -> list[dict[str, Any]]:
+    """A prompt, a goal, and one step of a model with many tool calls and their results."""
+    made = steps(calls)
+    whole = {"role": "assistant", "tool_calls": [m["tool_calls"][0] for m in made[::2]]}
+    return [PROMPT, GOAL, whole, *made[1::2]]
+
+
 class Run(NamedTuple):
     summaries: int
     repeated: float

@@ -10,7 +10,7 @@ import pytest
 
 from kefu.context import BYTES4, Budget, Message, trim_messages
 from tests.fakes.growth import assert_linear
-from tests.unit.context.wire.agent_run import GOAL, PROMPT, steps
+from tests.unit.context.wire.agent_run import GOAL, PROMPT, parallel, steps
 from tests.unit.context.wire.fuzz import ALL_FORMATS, trimmed_wrongly
 
 HISTORIES = 600
@@ -282,13 +282,6 @@ def test_x25_no_arguments_crash(arguments: Any) -> None:
         {"role": "model", "parts": gemini},
     ):
         assert list(trim_messages([asks("Rain?"), made], max_tokens=9000)) == [asks("Rain?"), made]
-
-
-def parallel(calls: int) -> list[dict[str, Any]]:
-    """One step of a model with many tool calls, and their results."""
-    made = steps(calls)
-    whole = {"role": "assistant", "tool_calls": [m["tool_calls"][0] for m in made[::2]]}
-    return [PROMPT, GOAL, whole, *made[1::2]]
 
 
 @pytest.mark.parametrize("make", [parallel, lambda count: [PROMPT, GOAL, *steps(count)]])
