@@ -93,9 +93,6 @@ class CitationFilter:
     def _checked(self, text: str, *, at_end: bool) -> str:
         text, self._held = self._held + text, ""
         shown, at = list[str](), 0
-        if not self._place.fence and not TRIGGER.search(text):  # most pieces
-            self._show(text, shown)
-            return "".join(shown)
         while at < len(text):
             waits = not at_end and len(text) - at <= MAX_LINK_CHARS
             read = self._in_block if self._place.fence else self._next
