@@ -8,14 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from kefu.knowledge.finding import KEPT_TERMS_SHARE, has_terms
+from kefu.knowledge.finding import KEPT_TERMS_SHARE, PassageHit, has_terms
 from kefu.knowledge.sources import safe
 from kefu.knowledge.terms import asked_language, question_terms
-
-if TYPE_CHECKING:
-    from kefu.knowledge.finding import PassageHit
 
 MAX_FOLLOW_UPS = 3
 MAX_CHARS = 80
@@ -50,11 +46,12 @@ def follow_ups(
     ]
     said = {_plain(one) for one in (question, *before)}
     said |= {_plain(name) for one in cited for name in (*one.headings, one.title)}
-    wanted = set(question_terms(question, [language or "en"]))
+    languages = [language or "en"]
+    wanted = set(question_terms(question, languages))
     chosen = dict[str, str]()
     for text in _candidates(others, {one.page for one in cited}, _site_parts(found)):
         key = _plain(text)
-        is_new = not wanted.issuperset(question_terms(text, [language or "en"]))
+        is_new = not wanted.issuperset(question_terms(text, languages))
         if key not in said and is_new and len(text) <= MAX_CHARS and _ENOUGH.search(text):
             chosen.setdefault(key, text)
     return list(chosen.values())[:MAX_FOLLOW_UPS]
@@ -63,12 +60,9 @@ def follow_ups(
 def _candidates(
     others: Sequence[PassageHit], cited_pages: Collection[str], site: Collection[str]
 ) -> Iterator[str]:
-    headings = [" ".join(safe(one.headings[-1]).split()) for one in others if one.headings]
-    titles = [
-        " ".join(safe(_without_site(one.title, site)).split())
-        for one in others
-        if one.page not in cited_pages
-    ]
+    headings = [_shown(one.headings[-1]) for one in others if one.headings]
+    elsewhere = [one for one in others if one.page not in cited_pages]
+    titles = [_shown(_without_site(one.title, site)) for one in elsewhere]
     both = [*headings, *titles]
     yield from (one for one in both if _QUESTION.search(one))
     yield from (one for one in titles if not _QUESTION.search(one))
@@ -85,5 +79,11 @@ def _without_site(title: str, site: Collection[str]) -> str:
     return " ".join(part for part in _SEPARATOR.split(title) if part not in site)
 
 
+def _shown(text: str) -> str:
+    """The text as one line, as a visitor sees it."""
+    return " ".join(safe(text).split())
+
+
 def _plain(text: str) -> str:
+    """The text as it is compared with others."""
     return re.sub(r"\W+", " ", text).strip().casefold()
