@@ -52,8 +52,8 @@ def shape_of(value: Any, model: str) -> Shape:
     if role is None and isinstance(kind, str):
         if kind in _LANGCHAIN and field(value, "content") is not None:
             return _message(value, _ROLES[kind], model)
-        if _role_of_item(kind):
-            return _item(value, kind, model)
+        if of_item := _role_of_item(kind):
+            return _item(value, kind, of_item, model)
     if role is None and field(value, "parts") is not None:
         return _of_parts(value, model)
     if not isinstance(role, str) or role not in _ROLES:
@@ -68,9 +68,10 @@ def role_of(value: Any) -> Role | None:
         return value.role
     role = field(value, "role")
     if role is None:
-        role = field(value, "type")
-        if role not in _LANGCHAIN:
-            return _role_of_item(role) if isinstance(role, str) else None
+        kind = field(value, "type")
+        if kind not in _LANGCHAIN:
+            return _role_of_item(kind) if isinstance(kind, str) else None
+        role = kind
     known = _ROLES.get(role) if isinstance(role, str) else None
     if known != "user":
         return known
@@ -237,11 +238,11 @@ def _role_of_item(kind: str) -> Role | None:
     return None
 
 
-def _item(value: Any, kind: str, model: str) -> Shape:
-    """An item of the Responses API that is not a message."""
+def _item(value: Any, kind: str, role: Role, model: str) -> Shape:
+    """An item of the Responses API that is not a message; `role`: that of its `kind`."""
     if kind == "mcp_approval_response":
         return Shape("tool", results=(ResultText(field(value, "approval_request_id") or "", ""),))
-    if _role_of_item(kind) == "tool":
+    if role == "tool":
         # `local_shell_call_output` names its call by `id`.
         call_id = field(value, "call_id") or field(value, "id") or ""
         path = ("output",) if kind in _PLAIN_OUTPUTS else ()
