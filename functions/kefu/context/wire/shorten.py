@@ -11,7 +11,7 @@ from kefu.context.wire.parts import ResultText
 from kefu.context.wire.reading import ReadingConversation
 
 _ENOUGH_CHARS = 16
-"""Characters for each token of the placeholder."""
+"""Characters for each token of the placeholder: so much of a text mostly has more tokens."""
 
 
 def clear_results(
@@ -66,12 +66,13 @@ def _clear_before(
     least = counter.of_text(stage.placeholder)
 
     def is_longer(result: ResultText) -> bool:
-        """Whether the placeholder has fewer tokens; the beginning of a text shows most."""
-        text = result.text
+        """Whether the placeholder has fewer tokens; the beginning of most texts shows it."""
+        text, enough = result.text, _ENOUGH_CHARS * least
         if len(text) > LONGEST_TOKEN * least:
             return True
-        start = text[: _ENOUGH_CHARS * least]
-        return any(counter.of_text(part) + result.tokens > least for part in (start, text))
+        if len(text) > enough and counter.of_text(text[:enough]) + result.tokens > least:
+            return True
+        return counter.of_text(text) + result.tokens > least
 
     for at in _backwards(talk):
         if at < stop and at not in kept and messages.shape(at).results:
