@@ -13,11 +13,10 @@ from kefu.messages import Message, Role, ToolCall
 
 _STEPS = frozenset({"assistant", "tool"})
 """Roles of dicts that are never a question nor a system prompt."""
-
-
 _FEW_CHARS = 32
-_NEAR = 64
-"""Messages."""
+"""The most characters of a text whose tokens are remembered."""
+_NEAR_END = 64
+"""Messages at the end, in which the question of most conversations is."""
 _SOME_CALLS = (ToolCall("", "", ""),)
 _ENTRIES: dict[tuple[Role, bool, bool], Message] = {
     (role, calls, summary): Message(role, "", _SOME_CALLS if calls else (), summary=summary)
@@ -84,9 +83,7 @@ class Reading(Sequence[Message]):
     def shape(self, at: int) -> Shape:
         shape = self._shapes.get(at)
         if shape is None:
-            value = self.edited.get(at)
-            value = self.values[at] if value is None else value
-            shape = self._shapes[at] = shape_of(value, self._model)
+            shape = self._shapes[at] = shape_of(self.value(at), self._model)
         return shape
 
     def replace(self, at: int, value: Any) -> None:
@@ -110,7 +107,7 @@ class Reading(Sequence[Message]):
 
     @property
     def speakers(self) -> Sequence[int]:
-        """The positions of own messages, and of others but an assistant's or a tool's."""
+        """The positions of own messages, and of others that are no assistant's and no tool's."""
         if self._speakers is None:
             self._speakers = [
                 at
@@ -239,9 +236,9 @@ class ReadingConversation(Conversation):
         return unmatched, pairing.complete
 
     def _find_current(self) -> int:
-        """The question is near the end, except in the run of an agent."""
+        """Looks near the end first, where the question is, except in the run of an agent."""
         reading, first, end = self.messages, self.first_turn, self.open_calls
-        near = max(first, end - _NEAR)
+        near = max(first, end - _NEAR_END)
         found = next((at for at in range(end - 1, near - 1, -1) if reading.is_question(at)), -1)
         if found >= 0 or near == first:
             return found
