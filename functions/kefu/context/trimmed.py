@@ -63,7 +63,7 @@ class Trimmed(list[M]):
     tokens: int
     """The tokens of the prompt, with `system`, `tools` and `response_format`."""
 
-    def __init__(self, messages: Iterable[M] = (), state: Callable[[], TrimState] = TrimState):
+    def __init__(self, messages: Iterable[M], state: Callable[[], TrimState]) -> None:
         super().__init__(messages)
         self._state = cache(state)
 
@@ -110,7 +110,7 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     default it follows the model: an estimate, and the exact count near the limit.
 
     `alternate`: join user messages in a row, which a summary and `keep` can leave, into a copy.
-    Amazon Bedrock and the chat templates of some models refuse system messages elsewhere.
+    Amazon Bedrock and the chat templates of some models refuse such messages.
 
     Never raises because the room is too small; see `Trimmed.over_budget`. Raises TypeError for an
     object that is not a message, and ValueError for an unknown name.
@@ -121,8 +121,6 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     room = _budget(budget, model, max_tokens, reserve, trim_step)
     stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
     job = _Job(messages, room, stages, keep, state or TrimState(), model or room.model)
-    if system is None and messages:  # pydantic-ai sends those of the last request
-        system = getattr(messages[-1], "instructions", None)
     trimmed = job.trimmed(counter, (system, tools, response_format))
     if alternate:
         from kefu.context.wire.edits import alternating
@@ -147,12 +145,6 @@ def _budget(
 
 _Beside = tuple[Any, Any, Any]
 """What is sent beside the messages: `system`, `tools` and `response_format`."""
-
-
-def _tokens_beside(beside: _Beside, counter: MessageCounter, model: str) -> int:
-    system, tools, response_format = beside
-    tokens = tools_tokens(tools, counter.count, model) if tools else 0
-    return tokens + sum(counter.beside(value) for value in (system, response_format) if value)
 
 
 class _Job:
@@ -204,7 +196,7 @@ class _Job:
         self, counter: MessageCounter, beside: _Beside, *, exact: bool = False
     ) -> Trimmed[Any]:
         """Trims with one counter. `exact`: it is the exact count of the model's tokenizer."""
-        fixed = _tokens_beside(beside, counter, self.model)
+        fixed = self._tokens_beside(beside, counter)
         measured = self.state.measured and not exact
         safety = min(counter.safety, _CALIBRATED_SAFETY) if measured else counter.safety
         limit = int(self.state.room(self.budget.room, exact=exact, beside=fixed) / safety)
@@ -230,6 +222,13 @@ class _Job:
         dropped = any(run.reason == "budget" for run in outcome.left_out)
         self.fits = not (dropped or result.over_budget or outcome.is_shortened)
         return result
+
+    def _tokens_beside(self, beside: _Beside, counter: MessageCounter) -> int:
+        system, tools, response_format = beside
+        if system is None and self.messages:  # pydantic-ai sends those of the last request
+            system = getattr(self.messages[-1], "instructions", None)
+        tokens = tools_tokens(tools, counter.count, self.model) if tools else 0
+        return tokens + sum(counter.beside(value) for value in (system, response_format) if value)
 
     def _outcome(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         last = self.stages[-1]
