@@ -94,10 +94,12 @@ class AgentModel:
         self._clock = clock
         self._sampling = sampling
         self._counter = counter
-        self._count = self._counted = self._reported = 0
+        self._calls = 0
+        self._counted = self._reported = 0
+        """Kefu's and the upstream's tokens of the calls that the upstream has counted."""
         self.session = before or Tokens()
         self.turn = Tokens()
-        """Those of the current turn, which sets it to none at its start."""
+        """The tokens of the current turn; an `AgentTurn` sets them to none at its start."""
 
     @property
     def drift(self) -> float | None:
@@ -109,12 +111,12 @@ class AgentModel:
 
     def prepare(self, messages: Sequence[Message], max_tokens: int | None = None) -> ModelOutput:
         """Build a call that is not sent yet. `max_tokens` limits the output."""
-        self._count += 1
+        self._calls += 1
         sampling = self._sampling
         if max_tokens:
             sampling = sampling._replace(max_tokens=max_tokens)
         body = request_body(messages, sampling)
-        completion = Completion(f"call-{self._count}", sampling.model, int(self._clock.now()))
+        completion = Completion(f"call-{self._calls}", sampling.model, int(self._clock.now()))
         return ModelOutput(Call(body, completion, self._clock.monotonic()), self._clock)
 
     async def deltas(self, output: ModelOutput) -> AsyncGenerator[str]:
