@@ -187,7 +187,7 @@ class Admission:
     async def admit_tool(self, ip: str, session: str) -> None:
         """Count a call of a tool. Raises RateLimited.
 
-        Without a limit for addresses, the calls of a stored chat count: `session`, or "".
+        `session`: the stored chat, or "". Its calls count only if addresses have no limit.
         """
         if self._allowance.per_ip:
             await self._take(f"tool:{network_of(ip)}", TOOL_RATE)

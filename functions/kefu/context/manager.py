@@ -45,7 +45,7 @@ class _RunningConversation(Conversation):
     def turns_back(
         self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
     ) -> tuple[int, int]:
-        """Searches the sums of the costs: no message is read if no other ones are kept."""
+        """Searches the sums of the costs; only with `kept` or holes are messages read."""
         costs, turns, first = self._costs, self._known.turns, self.first_turn
         if kept or costs.holes:
             return super().turns_back(floor, stop, room, kept)
