@@ -28,7 +28,7 @@ export function entrance(
     { className: "entrance" },
     el("h2", {}, t.enterTitle),
     el("p", { className: "muted" }, t.enterHow),
-    el("p", { className: "trouble", role: "alert", hidden: !message }, message),
+    el("p", { className: "trouble", role: "alert" }, message),
     provider,
     el("label", {}, t.token, token),
     el("button", { type: "submit", className: "accent" }, t.enter),

@@ -23,6 +23,7 @@ import { operatorOfTab } from "./state/operator.ts";
 import { Watch } from "./state/queue.ts";
 import { Requests } from "./state/requests.ts";
 import { Store } from "./state/store.ts";
+import { reasonOf } from "./state/trouble.ts";
 import { keysView, storeLines, troubleLine } from "./sums.ts";
 import { t } from "./texts.ts";
 import { keepTime } from "./times.ts";
@@ -36,7 +37,7 @@ const main = document.querySelector("main") as HTMLElement;
 const nav = document.querySelector("nav") as HTMLElement;
 const aside = el("aside", { ariaLabel: t.sessions });
 const content = el("div", { className: "content" });
-const alertLine = el("p", { className: "trouble", role: "alert", hidden: true });
+const alertLine = el("p", { className: "trouble", role: "alert" });
 /** The id of the session that is open; "" for none. */
 const current = new Store("");
 const about = new Store<About | undefined>(undefined);
@@ -94,17 +95,12 @@ function failed(error: unknown): void {
     locked();
     return;
   }
-  alertLine.textContent = said(error);
-  alertLine.hidden = false;
-}
-
-function said(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  alertLine.textContent = reasonOf(error);
 }
 
 /** Does what an operator asked for, and shows why it failed. Returns whether it succeeded. */
 async function attempt(work: () => Promise<void>): Promise<boolean> {
-  alertLine.hidden = true;
+  alertLine.textContent = "";
   try {
     await work();
     return true;
@@ -117,7 +113,7 @@ async function attempt(work: () => Promise<void>): Promise<boolean> {
 async function show(make: () => HTMLElement | Promise<HTMLElement>): Promise<void> {
   shown += 1;
   const turn = shown;
-  alertLine.hidden = true;
+  alertLine.textContent = "";
   try {
     const node = await make();
     if (turn !== shown) return;
@@ -194,7 +190,7 @@ async function enter(credential: string): Promise<void> {
     if (wanted) history.replaceState(null, "", wanted);
     await start();
   } catch (error) {
-    locked(error instanceof ShutOut ? t.enterFailed : said(error));
+    locked(error instanceof ShutOut ? t.enterFailed : reasonOf(error));
   }
 }
 
@@ -245,7 +241,7 @@ async function begin(): Promise<void> {
   try {
     await start();
   } catch (error) {
-    locked(error instanceof ShutOut ? "" : said(error));
+    locked(error instanceof ShutOut ? "" : reasonOf(error));
   }
 }
 

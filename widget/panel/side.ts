@@ -84,7 +84,6 @@ function known({ messages, calls }: Whole, talk: Store<Talk>, answers: AnswerAct
     rows.draw(all);
     // While the dialog is open, it has the reason.
     trouble.textContent = draft ? "" : why;
-    trouble.hidden = trouble.textContent === "";
     title.hidden = offer.hidden && all.length === 0;
   };
   answers.writing.follow(draw);

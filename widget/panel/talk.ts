@@ -36,7 +36,7 @@ class TalkBar {
   readonly #shown: Shown;
   readonly #line = el("p", { className: "muted", role: "status" });
   readonly #controls = el("div", { className: "talk-controls" });
-  readonly #alert = el("p", { className: "trouble", role: "alert", hidden: true });
+  readonly #alert = el("p", { className: "trouble", role: "alert" });
   /** The field keeps its text while another operator has the session. */
   readonly #text = el("textarea", {
     name: "text",
@@ -71,7 +71,6 @@ class TalkBar {
     for (const message of talk.fresh.slice(this.#count)) this.node.before(this.#shown(message));
     this.#count = talk.fresh.length;
     this.#alert.textContent = talk.trouble;
-    this.#alert.hidden = talk.trouble === "";
     this.#enter(talk);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
   }

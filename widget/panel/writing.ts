@@ -26,7 +26,6 @@ export function writingDialog(acts: WritingActs): HTMLDialogElement {
   let drawn: Pick<Writing, "draft" | "marks"> = { draft: undefined, marks: undefined };
   acts.writing.follow(({ draft, marks, trouble: why }) => {
     trouble.textContent = why;
-    trouble.hidden = why === "";
     if (!draft) dialog.close();
     // What was typed stays while the draft is the same.
     else if (!drawn.draft || drawn.marks !== marks) {

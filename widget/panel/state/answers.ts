@@ -3,6 +3,7 @@
 import { uuid } from "../../src/open/uuid.ts";
 import type { Draft, Mark, WrittenAnswer } from "../types.ts";
 import { Store } from "./store.ts";
+import { tried } from "./trouble.ts";
 
 export interface Writing {
   /** The answers that were made from the chat. */
@@ -39,15 +40,15 @@ export class Answers {
     this.#ask = ask;
   }
 
-  load(): Promise<void> {
-    return this.#tried(async () => {
+  load(): Promise<boolean> {
+    return tried(this.state, async () => {
       this.state.patch({ made: await this.#ask.answers(this.#chat) });
     });
   }
 
   /** Begins with what the persons wrote in the chat, as everybody will see it. */
-  fromTalk(): Promise<void> {
-    return this.#tried(async () => {
+  fromTalk(): Promise<boolean> {
+    return tried(this.state, async () => {
       const { question, text, author, marks } = await this.#ask.draft(this.#chat);
       this.#id = uuid();
       const draft = { question, text, author, page: "", session_id: this.#chat };
@@ -72,8 +73,8 @@ export class Answers {
   }
 
   /** Shows the draft as everybody will see it. */
-  preview(fields: Partial<Draft>): Promise<void> {
-    return this.#tried(async () => {
+  preview(fields: Partial<Draft>): Promise<boolean> {
+    return tried(this.state, async () => {
       const { draft } = this.state.get();
       if (!draft) return;
       const changed = { ...draft, ...fields };
@@ -83,8 +84,8 @@ export class Answers {
   }
 
   /** Publishes the draft; the operator has seen its marks. */
-  publish(): Promise<void> {
-    return this.#tried(async () => {
+  publish(): Promise<boolean> {
+    return tried(this.state, async () => {
       const { draft, marks, made } = this.state.get();
       if (!draft || !marks) return;
       const saved = await this.#ask.publish(this.#id, draft, marks.length > 0);
@@ -93,20 +94,11 @@ export class Answers {
     });
   }
 
-  withdraw(id: string): Promise<void> {
-    return this.#tried(async () => {
+  withdraw(id: string): Promise<boolean> {
+    return tried(this.state, async () => {
       await this.#ask.withdraw(id);
       const { made } = this.state.get();
       this.state.patch({ made: made.filter((one) => one.id !== id) });
     });
-  }
-
-  async #tried(work: () => Promise<void>): Promise<void> {
-    this.state.patch({ trouble: "" });
-    try {
-      await work();
-    } catch (error) {
-      this.state.patch({ trouble: error instanceof Error ? error.message : String(error) });
-    }
   }
 }

@@ -3,6 +3,7 @@
 import { uuid } from "../../src/open/uuid.ts";
 import type { Attendance, Message, Whole } from "../types.ts";
 import { Store } from "./store.ts";
+import { tried } from "./trouble.ts";
 
 const POLL_MS = 3_000;
 /** The server forgets after 8 seconds that an operator writes. */
@@ -102,16 +103,12 @@ export class Chat {
 
   /** Returns whether the work succeeded; the state has the reason if it did not. */
   async #tried(work: () => Promise<void>): Promise<boolean> {
-    this.state.patch({ trouble: "" });
-    try {
+    const isDone = await tried(this.state, async () => {
       await work();
       await this.#look();
-      return true;
-    } catch (error) {
-      this.state.patch({ trouble: error instanceof Error ? error.message : String(error) });
-      await this.#look().catch(() => {}); // another operator may have the session now
-      return false;
-    }
+    });
+    if (!isDone) await this.#look().catch(() => {}); // another operator may have the session now
+    return isDone;
   }
 }
 
