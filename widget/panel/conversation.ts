@@ -12,11 +12,12 @@ import { it } from "./insight-texts.ts";
 import { removal } from "./removal.ts";
 import { download } from "./save.ts";
 import { type AnswerActs, isUnanswered, sideView } from "./side.ts";
+import { isLive } from "./state/chat.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
 import { timeOfDay } from "./times.ts";
-import type { About, Call, ContactRequest, Message, Whole } from "./types.ts";
+import type { About, Attendance, Call, ContactRequest, Message, Whole } from "./types.ts";
 
 export interface Acts {
   readonly about: About | undefined;
@@ -128,13 +129,13 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
     ),
   );
   const row = acts.stored ? tools(kept, acts.stored) : el("div", { className: "tools" });
-  row.prepend(sourceSwitch(within), whySwitch(within, session.attendance?.state ?? ""));
+  row.prepend(sourceSwitch(within), whySwitch(within, session.attendance));
   node.append(row);
   return node;
 }
 
 /** The switch for the calls to the model. They are hidden while the visitor wants a person. */
-function whySwitch(node: HTMLElement, state: string): HTMLElement {
+function whySwitch(node: HTMLElement, attendance: Attendance | undefined): HTMLElement {
   const control = button(
     { className: "quiet" },
     () => show(node.classList.contains("brief")),
@@ -144,7 +145,7 @@ function whySwitch(node: HTMLElement, state: string): HTMLElement {
     node.classList.toggle("brief", !isShown);
     control.setAttribute("aria-pressed", String(isShown));
   };
-  show(!["waiting", "person"].includes(state));
+  show(!attendance || !isLive(attendance));
   return control;
 }
 

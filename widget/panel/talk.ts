@@ -71,25 +71,23 @@ class TalkBar {
     for (const message of talk.fresh.slice(this.#count)) this.node.before(this.#shown(message));
     this.#count = talk.fresh.length;
     this.#alert.textContent = talk.trouble;
-    this.#enter(talk);
+    this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
   }
 
-  #enter(talk: Talk): void {
-    const { state, operator } = talk.attendance;
+  #enter(attendance: Attendance): void {
+    const { state, operator } = attendance;
     const before = this.#drawn;
     if (before?.state === state && before.operator === operator) return;
-    this.#draw(talk);
-    const isUnasked = state === "person" && before && !isLive({ ...talk, attendance: before });
-    if (isUnasked) this.#line.append(` ${t.unasked}`);
+    this.#draw(attendance);
+    if (state === "person" && before && !isLive(before)) this.#line.append(` ${t.unasked}`);
   }
 
-  #draw(talk: Talk): void {
-    const { attendance } = talk;
+  #draw(attendance: Attendance): void {
     this.#drawn = attendance;
     this.#line.textContent = sentence(attendance);
     this.node.classList.toggle("wanted", attendance.state === "waiting");
-    this.node.classList.toggle("live", isLive(talk));
+    this.node.classList.toggle("live", isLive(attendance));
     const { name } = this.#acts.operator.get();
     if (this.#acts.isReader) return;
     const isTheirs = attendance.state === "person" && attendance.operator === name;
@@ -111,7 +109,7 @@ class TalkBar {
     const take = (wanted: string) => {
       const own = name.value.trim();
       this.#acts.operator.patch({ name: own });
-      if (own === other) this.#draw(this.#acts.state.get());
+      if (own === other) this.#draw(this.#acts.state.get().attendance);
       else void this.#turn(wanted, own, other);
     };
     const form = el(

@@ -59,7 +59,7 @@ export class Chat {
   async #poll(): Promise<void> {
     if (!this.#isOpen) return;
     // A failed request is repeated by the next request.
-    if (isLive(this.state.get()) && !document.hidden) await this.#look().catch(() => {});
+    if (isLive(this.state.get().attendance) && !document.hidden) await this.#look().catch(() => {});
     setTimeout(() => void this.#poll(), POLL_MS);
   }
 
@@ -113,6 +113,6 @@ export class Chat {
 }
 
 /** Whether the visitor waits for a person, or is with one. */
-export function isLive({ attendance }: Talk): boolean {
-  return ["waiting", "person"].includes(attendance.state);
+export function isLive({ state }: Attendance): boolean {
+  return ["waiting", "person"].includes(state);
 }
