@@ -11,7 +11,7 @@ import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { removal } from "./removal.ts";
 import { download } from "./save.ts";
-import { type AnswerActs, isUnanswered, sideView } from "./side.ts";
+import { type AnswerActs, isUnanswered, pageOf, sideView } from "./side.ts";
 import { isLive } from "./state/chat.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
@@ -30,7 +30,7 @@ export interface StoredActs {
   exported(format: string): Promise<Blob>;
   /** Absent if all messages are shown. */
   readonly earlier?: () => void;
-  /** Absent where no answer would be found, and for an operator who only reads, like the others. */
+  /** Absent where no answer would be found. This and the rest: absent for one who only reads. */
   readonly answers?: AnswerActs;
   readonly remove?: (wantsReceipt: boolean) => void;
   /** Marks a request for a person as done or not. Returns whether it succeeded. */
@@ -46,29 +46,31 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
   if (!stored) lines.append(el("p", { className: "hint" }, t.logTitle));
   if (stored?.earlier) lines.append(button({ className: "pill" }, stored.earlier, t.earlier));
   const forms = [...(kept.requests ?? [])];
+  const addForms = (until: number) => {
+    const due = forms.filter(({ created_at }) => created_at < until);
+    lines.append(...forms.splice(0, due.length).map((form) => filled(form, kept, stored)));
+  };
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
-    while (forms[0] && forms[0].created_at < message.created_at)
-      lines.append(filled(forms.shift(), kept, stored));
+    addForms(message.created_at);
     if (message.operator) lines.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
     lines.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
-  lines.append(...forms.map((form) => filled(form, kept, stored)));
+  addForms(Number.POSITIVE_INFINITY);
   if (stored) lines.append(talkBar(stored.talk, lone));
   return node;
 }
 
 /** What the visitor asked for with the form, and the page on which they wrote before. */
 function filled(
-  form: ContactRequest | undefined,
+  form: ContactRequest,
   { calls }: Whole,
   stored: StoredActs | undefined,
 ): HTMLElement {
-  const { name = "", email = "", message = "", created_at = 0 } = form ?? {};
-  const before = calls.findLast(({ meta, created_at: at }) => meta.page && at <= created_at);
-  const page = Object.values(before?.meta.page ?? {}).join(" · ");
+  const { name, email, message, created_at } = form;
+  const page = pageOf(calls.filter((call) => call.created_at <= created_at));
   return el(
     "section",
     { className: "turn", ariaLabel: t.requests },
@@ -80,7 +82,7 @@ function filled(
       name && el("p", {}, el("bdi", {}, name)),
       email && el("p", {}, mailLink(email)),
       page && el("p", { className: "muted" }, el("bdi", {}, page)),
-      form && stored?.mark && doneSwitch(form, stored.mark),
+      stored?.mark && doneSwitch(form, stored.mark),
     ),
   );
 }

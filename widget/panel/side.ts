@@ -34,19 +34,17 @@ export function sideView(
 
 function factsOf({ session, messages, calls, requests }: Whole): HTMLElement[] {
   const form = requests?.findLast(({ consent }) => consent);
-  const page = calls.findLast(({ meta }) => meta.page)?.meta.page ?? {};
+  const page = pageOf(calls);
   const steps = messages.flatMap((one) => one.steps ?? []);
   const done = steps.filter(({ state }) => state !== "asked");
   const fact = (name: string, ...value: Child[]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, ...value));
   return [
-    session.user ? fact(it.user, el("bdi", {}, session.user)) : undefined,
+    session.user && fact(it.user, el("bdi", {}, session.user)),
     form && fact(t.consent, `${clock(form.created_at)}: `, el("q", { dir: "auto" }, form.consent)),
-    Object.keys(page).length
-      ? fact(t.page, el("bdi", {}, Object.values(page).join(" · ")))
-      : undefined,
-    done.length ? fact(tool.steps, stepsOf(done)) : undefined,
-  ].filter((one) => one !== undefined);
+    page && fact(t.page, el("bdi", {}, page)),
+    done.length > 0 && fact(tool.steps, stepsOf(done)),
+  ].filter((one) => one instanceof HTMLElement);
 }
 
 function stepsOf(steps: NonNullable<Message["steps"]>): HTMLElement {
@@ -55,6 +53,11 @@ function stepsOf(steps: NonNullable<Message["steps"]>): HTMLElement {
     el("li", {}, el("bdi", {}, one.title || one.name), ` · ${state(one.state)}`),
   );
   return el("ul", {}, ...items);
+}
+
+/** The page on which the newest of `calls` was asked; "" if it is not known. */
+export function pageOf(calls: readonly Call[]): string {
+  return Object.values(calls.findLast(({ meta }) => meta.page)?.meta.page ?? {}).join(" · ");
 }
 
 /** Whether the site's pages did not answer the question of `calls`. */
