@@ -31,14 +31,14 @@ export class Api {
 
   /** Exchanges a ticket or the token for a pass. Only the pass is stored. */
   async enter(credential: string): Promise<void> {
-    const answer = await this.#send("enter", "POST", credential);
-    this.#pass = ((await answer.json()) as { pass: string }).pass;
+    const { pass } = await this.#json<{ pass: string }>("enter", "POST", undefined, credential);
+    this.#pass = pass;
     sessionStorage.setItem(KEPT, this.#pass);
   }
 
   /** Whether operators sign in at the owner's OpenID provider. */
   async hasProvider(): Promise<boolean> {
-    return (await this.#get<{ oidc: boolean }>("enter")).oidc;
+    return (await this.#json<{ oidc: boolean }>("enter")).oidc;
   }
 
   /** Ends the sign-in, also on the server if it can be reached. */
@@ -53,39 +53,39 @@ export class Api {
   }
 
   about(): Promise<About> {
-    return this.#get("about");
+    return this.#json("about");
   }
 
   sessions(query: URLSearchParams): Promise<SessionPage> {
-    return this.#get(`sessions?${query}`);
+    return this.#json(`sessions?${query}`);
   }
 
   queue(): Promise<Queue> {
-    return this.#get("queue");
+    return this.#json("queue");
   }
 
   session(id: string, before?: number): Promise<Whole> {
-    return this.#get(`sessions/${encodeURIComponent(id)}${before ? `?before=${before}` : ""}`);
+    return this.#json(`sessions/${encodeURIComponent(id)}${before ? `?before=${before}` : ""}`);
   }
 
   async keys(): Promise<Key[]> {
-    return (await this.#get<{ keys: Key[] }>("keys")).keys;
+    return (await this.#json<{ keys: Key[] }>("keys")).keys;
   }
 
   async days(since: string, until: string): Promise<Day[]> {
-    return (await this.#get<{ days: Day[] }>(`days?since=${since}&until=${until}`)).days;
+    return (await this.#json<{ days: Day[] }>(`days?since=${since}&until=${until}`)).days;
   }
 
   insights(since: string): Promise<Insights> {
-    return this.#get(`insights?since=${since}`);
+    return this.#json(`insights?since=${since}`);
   }
 
   contacts(cursor = ""): Promise<Contacts> {
-    return this.#get(`contacts${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+    return this.#json(`contacts${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
   }
 
   async markRequest(id: string, done: boolean): Promise<void> {
-    await this.#send(`contacts/${encodeURIComponent(id)}/done`, "POST", this.#pass, { done });
+    await this.#send(`contacts/${encodeURIComponent(id)}/done`, "POST", { done });
   }
 
   async sendRequest(id: string): Promise<void> {
@@ -98,32 +98,30 @@ export class Api {
 
   /** The attendance of a session, and its messages with a greater id than `after`. */
   talk(id: string, after: number): Promise<{ attendance: Attendance; messages: Message[] }> {
-    return this.#get(
+    return this.#json(
       `sessions/${encodeURIComponent(id)}/talk${after > 0 ? `?after=${after}` : ""}`,
     );
   }
 
   /** `takenFrom`: the operator who has the session, from whom another operator takes it over. */
-  async attend(id: string, state: string, operator: string, takenFrom = ""): Promise<Attendance> {
+  attend(id: string, state: string, operator: string, takenFrom = ""): Promise<Attendance> {
     const path = `sessions/${encodeURIComponent(id)}/state`;
-    return (
-      await this.#send(path, "POST", this.#pass, { state, operator, taken_from: takenFrom })
-    ).json();
+    return this.#json(path, "POST", { state, operator, taken_from: takenFrom });
   }
 
   async writing(id: string, operator: string): Promise<void> {
     const path = `sessions/${encodeURIComponent(id)}/writing`;
-    await this.#send(path, "POST", this.#pass, { operator });
+    await this.#send(path, "POST", { operator });
   }
 
   /** `lineId`: a line that is sent again with the same id is stored once. */
   async say(id: string, lineId: string, operator: string, text: string): Promise<void> {
     const line = { client_message_id: lineId, operator, text };
-    await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", this.#pass, line);
+    await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", line);
   }
 
   async signIns(): Promise<SignIn[]> {
-    return (await this.#get<{ passes: SignIn[] }>("passes")).passes;
+    return (await this.#json<{ passes: SignIn[] }>("passes")).passes;
   }
 
   async endSignIn(id: string): Promise<void> {
@@ -133,22 +131,20 @@ export class Api {
   /** The answers that were made from a chat. */
   async answers(sessionId: string): Promise<WrittenAnswer[]> {
     const path = `answers?session_id=${encodeURIComponent(sessionId)}`;
-    return (await this.#get<{ answers: WrittenAnswer[] }>(path)).answers;
+    return (await this.#json<{ answers: WrittenAnswer[] }>(path)).answers;
   }
 
   draft(sessionId: string): Promise<Draft & { marks: Mark[] }> {
-    return this.#get(`answers/draft?session_id=${encodeURIComponent(sessionId)}`);
+    return this.#json(`answers/draft?session_id=${encodeURIComponent(sessionId)}`);
   }
 
   async marks(draft: Draft): Promise<Mark[]> {
-    const answer = await this.#send("answers/marks", "POST", this.#pass, draft);
-    return ((await answer.json()) as { marks: Mark[] }).marks;
+    return (await this.#json<{ marks: Mark[] }>("answers/marks", "POST", draft)).marks;
   }
 
   /** An answer that is sent again with the same id is stored once. */
-  async publish(id: string, draft: Draft, reviewed: boolean): Promise<WrittenAnswer> {
-    const body = { ...draft, reviewed };
-    return (await this.#send(`answers/${id}`, "PUT", this.#pass, body)).json();
+  publish(id: string, draft: Draft, reviewed: boolean): Promise<WrittenAnswer> {
+    return this.#json(`answers/${id}`, "PUT", { ...draft, reviewed });
   }
 
   async withdraw(id: string): Promise<void> {
@@ -169,11 +165,11 @@ export class Api {
     return (await this.#send(path)).blob();
   }
 
-  async #get<T>(path: string): Promise<T> {
-    return (await (await this.#send(path)).json()) as T;
+  async #json<T>(path: string, method?: string, body?: object, bearer?: string): Promise<T> {
+    return (await (await this.#send(path, method, body, bearer)).json()) as T;
   }
 
-  async #send(path: string, method = "GET", bearer = this.#pass, body?: object): Promise<Response> {
+  async #send(path: string, method = "GET", body?: object, bearer = this.#pass): Promise<Response> {
     const answer = await fetch(`admin/api/${path}`, {
       method,
       headers: {
