@@ -22,15 +22,20 @@ const ONLY: Readonly<Record<string, readonly [string, string]>> = {
 
 const CHIPS = ["waiting", "person", "unanswered", ""] as const;
 
-export function filters(): HTMLFormElement {
+/** `presets`: those of the service; without any, there is nothing to choose. */
+export function filters(presets: readonly string[]): HTMLFormElement {
   const only = choices("only", it.all, Object.entries(it.onlyOf));
   only.ariaLabel = it.only;
   const status = choices("status", t.any, Object.entries(t.statusOf));
   const preset = el(
     "label",
-    { className: "preset", hidden: true },
+    { hidden: presets.length === 0 },
     it.preset,
-    choices("preset", t.any),
+    choices(
+      "preset",
+      t.any,
+      presets.map((name) => [name, name]),
+    ),
   );
   return el(
     "form",
@@ -89,15 +94,6 @@ export function chips(form: HTMLFormElement, waiting: Store<Waiting>): HTMLEleme
   return node;
 }
 
-/** Offers the presets of the service; without any, there is nothing to choose. */
-export function offerPresets(form: HTMLFormElement, names: readonly string[]): void {
-  const label = form.querySelector<HTMLElement>(".preset");
-  const select = label?.querySelector("select");
-  if (!label || !select) return;
-  select.replaceChildren(option("", t.any), ...names.map((name) => option(name, name)));
-  label.hidden = names.length === 0;
-}
-
 /** The query of the API. */
 export function queryOf(form: HTMLFormElement): URLSearchParams {
   const given = new FormData(form);
@@ -120,7 +116,7 @@ export function queryOf(form: HTMLFormElement): URLSearchParams {
 function choices(
   name: string,
   all: string,
-  others: readonly (readonly [string, string])[] = [],
+  others: readonly (readonly [string, string])[],
 ): HTMLSelectElement {
   return el(
     "select",

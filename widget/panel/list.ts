@@ -2,7 +2,7 @@
 
 import { commentOf } from "./comment.ts";
 import { button, el } from "./dom.ts";
-import { chips, filters, offerPresets, queryOf } from "./filters.ts";
+import { chips, filters, queryOf } from "./filters.ts";
 import { it } from "./insight-texts.ts";
 import { Rows } from "./rows.ts";
 import type { Listed } from "./state/inbox.ts";
@@ -31,8 +31,7 @@ export function listView(
   const rows = new Rows<Row>(el("ul", { className: "rows" }), rowOf);
   const more = button({ className: "pill", hidden: true }, () => acts.more());
   const note = el("p", { className: "loading", role: "status" });
-  const form = filters();
-  offerPresets(form, presets);
+  const form = filters(presets);
   const search = () => {
     const id = String(new FormData(form).get("id") ?? "").trim();
     if (id) acts.open(id);
