@@ -22,7 +22,6 @@ const en = {
   withdraw: "Withdraw",
   withdrawSure: "Withdraw this answer? The next visitor will not get it.",
   copyCase: "Copy as test case",
-  made: "Published",
 };
 
 const zh: typeof en = {
@@ -45,7 +44,6 @@ const zh: typeof en = {
   withdraw: "撤回",
   withdrawSure: "撤回这个回答？之后的访客将不会看到它。",
   copyCase: "复制为测试用例",
-  made: "已发布",
 };
 
 export const at = isChinese ? zh : en;

@@ -3,7 +3,7 @@
 import { copyButton, curl } from "./copy.ts";
 import { changes, fields, messagesOf, type Told } from "./diff.ts";
 import { type Child, el, svg } from "./dom.ts";
-import { money, percent, seconds, t, whole } from "./texts.ts";
+import { money, percent, seconds, t, tool, whole } from "./texts.ts";
 import type { About, Call, Message } from "./types.ts";
 import { findings, hasFailed, leftOut, reasons } from "./why.ts";
 
@@ -51,7 +51,7 @@ export function callCard(call: Call, around: Around): HTMLElement {
       el(
         "details",
         { className: "tool" },
-        el("summary", {}, `${t.tool}: ${one.tool}${one.ok ? "" : " ✗"}`),
+        el("summary", {}, `${tool.tool}: ${one.tool}${one.ok ? "" : " ✗"}`),
         el("pre", { tabIndex: 0 }, one.input),
         el("pre", { tabIndex: 0 }, one.output),
       ),

@@ -24,12 +24,7 @@ const en = {
   visitorWrote: "A visitor has written to you",
   accepted: (text: string) => `Accepted: ${text}`,
   removeRequest: "Delete this request with its name, address and message permanently?",
-  stateOf: {
-    bot: "the model",
-    waiting: "waits",
-    person: "a person",
-    closed: "closed",
-  } as Record<string, string>,
+  stateOf: { waiting: "waits", closed: "closed" } as Record<string, string>,
   withOperator: (name: string) => `with ${name}`,
   person: "A person",
   modelAnswers: "The model answers this chat.",
@@ -155,7 +150,6 @@ const en = {
     summarized: "replaced by a summary",
     broken_tool_group: "a tool call without its result",
   } as Record<string, string>,
-  tool: "Tool",
   why: {
     rotated: (n: number, why: string) =>
       `${n} ${n === 1 ? "key" : "keys"} failed first (${why}); the next one answered.`,
@@ -243,7 +237,7 @@ const zh: Texts = {
   visitorWrote: "访客给您发来消息",
   accepted: (text) => `已同意：${text}`,
   removeRequest: "永久删除这条请求，包括姓名、地址和内容？",
-  stateOf: { bot: "模型", waiting: "等待", person: "人工", closed: "已关闭" },
+  stateOf: { waiting: "等待", closed: "已关闭" },
   withOperator: (name) => `${name} 接管中`,
   person: "人工",
   modelAnswers: "本会话由模型回答。",
@@ -360,7 +354,6 @@ const zh: Texts = {
   position: (a, b) => (a === b ? `消息 ${a}` : `消息 ${a}–${b}`),
   inPrompt: (a, b) => (a === b ? `提示第 ${a} 条` : `提示第 ${a}–${b} 条`),
   reason: { budget: "空间不足", summarized: "已概括", broken_tool_group: "工具调用缺少结果" },
-  tool: "工具",
   why: {
     rotated: (n, why) => `先有 ${n} 个密钥失败（${why}），下一个给出了回答。`,
     allFailed: (n, why) => `${n} 次尝试全部失败（${why}）。`,
