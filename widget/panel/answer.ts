@@ -1,7 +1,7 @@
 /** An answer as the widget renders it, or as the model wrote it. */
 
 import { Prose } from "../src/answer/prose.ts";
-import { el } from "./dom.ts";
+import { button, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 
 /** Whether answers are shown as written; for all chats, until it is switched back. */
@@ -21,21 +21,13 @@ export function answer(text: string): HTMLElement {
 
 /** The switch for all answers inside `node`. */
 export function sourceSwitch(node: HTMLElement): HTMLElement {
-  const control = el("button", {
-    type: "button",
-    className: "quiet",
-    ariaPressed: String(isSource),
-  });
-  const label = () => {
-    control.setAttribute("aria-pressed", String(isSource));
-    control.textContent = it.source;
-  };
-  control.addEventListener("click", () => {
+  const toggle = () => {
     isSource = !isSource;
-    label();
+    control.ariaPressed = String(isSource);
     for (const one of node.querySelectorAll(".answer")) one.dispatchEvent(new Event("redraw"));
-  });
-  label();
+  };
+  const quiet = { className: "quiet", ariaPressed: String(isSource) };
+  const control = button(quiet, toggle, it.source);
   return control;
 }
 

@@ -12,7 +12,7 @@ export interface BellActs {
   open(id: string): void;
 }
 
-/** The switch. */
+/** Returns the switch. */
 export function bell(waiting: Store<Waiting>, acts: BellActs): HTMLElement {
   /** Undefined while the switch is off. */
   let sound: AudioContext | undefined;

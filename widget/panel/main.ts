@@ -38,6 +38,7 @@ const nav = document.querySelector("nav") as HTMLElement;
 const aside = el("aside", { ariaLabel: t.sessions });
 const content = el("div", { className: "content" });
 const alertLine = el("p", { className: "trouble", role: "alert" });
+const pane = el("div", { className: "pane" }, alertLine, content);
 /** The id of the session that is open; "" for none. */
 const current = new Store("");
 const about = new Store<About | undefined>(undefined);
@@ -159,8 +160,7 @@ function welcome(): HTMLElement {
 
 async function openFile(chosen: File | undefined): Promise<void> {
   if (!chosen) return;
-  if (!content.isConnected)
-    main.replaceChildren(el("div", { className: "pane" }, alertLine, content));
+  if (!pane.isConnected) main.replaceChildren(pane);
   const kept = readLog(await chosen.text());
   if (!kept) return failed(new Error(t.badLog));
   // Changes the address, so that a click on the session shown before leads back to it.
@@ -200,7 +200,7 @@ async function start(): Promise<void> {
   const { name } = operator.get();
   operator.patch({ name: facts.operator || name, isNamed: facts.operator !== "" });
   document.body.classList.remove("locked");
-  main.replaceChildren(aside, el("div", { className: "pane" }, alertLine, content));
+  main.replaceChildren(aside, pane);
   if (facts.keeps_chats) {
     aside.replaceChildren(trouble(), list(facts.presets));
     inbox.load();
@@ -214,10 +214,9 @@ function trouble(): HTMLElement {
 }
 
 function list(presets: readonly string[]): HTMLElement {
-  const more = () => void inbox.more();
   return listView(inbox.state, watch.state, current, presets, {
     load: (query) => inbox.load(query),
-    more,
+    more: () => void inbox.more(),
     open,
   });
 }

@@ -22,7 +22,7 @@ export interface Surroundings {
   /** Does what the operator asked for, shows why it failed, and returns whether it succeeded. */
   attempt(work: () => Promise<void>): Promise<boolean>;
   show(make: () => Promise<HTMLElement>): void;
-  /** Another one may attend to a session now. */
+  /** A session may now be with another operator, or with none. */
   attended(): void;
   /** A session was deleted. */
   removed(): void;
@@ -85,13 +85,13 @@ export class SessionPage {
   }
 
   #view(kept: Whole): HTMLElement {
-    const about = this.#with.about.get();
-    return conversation(kept, { about, stored: this.#acts(kept, about) });
+    return conversation(kept, { about: this.#with.about.get(), stored: this.#acts(kept) });
   }
 
-  #acts(kept: Whole, about: About | undefined): StoredActs {
-    const { api, operator, attended } = this.#with;
+  #acts(kept: Whole): StoredActs {
+    const { about, api, operator, attended } = this.#with;
     const { id } = kept.session;
+    const reads = isReader(about);
     this.close();
     const chat = new Chat(kept, api);
     this.#chat = chat;
@@ -100,8 +100,8 @@ export class SessionPage {
       talk: {
         state: chat.state,
         operator,
-        replies: about?.replies ?? [],
-        isReader: about?.may === "read",
+        replies: about.get()?.replies ?? [],
+        isReader: reads,
         attend: async (state, name, from) => {
           const isDone = await chat.attend(state, name, from);
           attended();
@@ -111,11 +111,11 @@ export class SessionPage {
         typed: () => chat.typed(),
       },
       ...(kept.before ? { earlier: () => this.#earlier(kept, Number(kept.before)) } : {}),
-      ...(about?.may === "read" ? {} : this.#changes(id)),
+      ...(reads ? {} : this.#changes(id)),
     };
   }
 
-  /** What only an operator does who does not only read. */
+  /** The functions that an operator who only reads does not have. */
   #changes(id: string): Partial<StoredActs> {
     const { api, about, attempt, removed } = this.#with;
     return {

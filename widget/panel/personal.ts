@@ -16,7 +16,7 @@ export function markParts(node: Element, parts: readonly string[]): void {
   while (walker.nextNode()) texts.push(walker.currentNode as Text);
   for (const text of texts) {
     const pieces = piecesOf(text.data, parts);
-    if (pieces.length < 2 && !pieces[0]?.isMarked) continue;
+    if (!pieces.some(({ isMarked }) => isMarked)) continue;
     text.replaceWith(
       ...pieces.map(({ text, isMarked }) => (isMarked ? el("mark", {}, text) : text)),
     );

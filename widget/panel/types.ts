@@ -334,7 +334,7 @@ export interface SignIn {
   readonly site: string;
   /** `read`: it changes nothing. */
   readonly may: string;
-  /** Whether it is that of this tab. */
+  /** Whether it is the sign-in of this tab. */
   readonly own: boolean;
 }
 
