@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.stage import FAST, stage
-from tests.parts.plugin import CREDENTIALS, slow
+from tests.parts.plugin import slow
 from tests.web.test_admin import kefu
-from tests.web.test_contact import in_panel, settings
+from tests.web.test_contact import in_panel
 from tests.web.test_knowledge import learn
+from tests.web.test_panel_watch import settings_with
 from tests.web.test_sign_ins import link
 from tests.web.test_take_over import sent_to_model
 from tests.web.test_widget_users import SECRET, token
@@ -33,13 +32,7 @@ LINES = ("Hello, Ingrid here.", "Can it be here on Friday?", "Yes, to Longyearby
 async def test_h21_h28_somebody_waits_two_operators_help_and_the_talk_becomes_an_answer(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path, aws_environment: dict[str, str]
 ) -> None:
-    given = settings()
-    if engine == "dynamodb_local":
-        endpoint = request.getfixturevalue(engine)
-        table = await new_table(endpoint, time.time, with_ttl=False)
-        given["store"] = f"dynamodb://{table.table}"
-        given["environment"] |= {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
-        await table.aclose()
+    given = await settings_with(engine, request)
     with Mailbox() as mailbox:
         given["environment"] |= {
             "KEFU_CONTACT_MAIL": mailbox.url(),

@@ -20,10 +20,8 @@ from tests.web.test_contact import EMAIL, TOKEN, settings
 SCRIPT = Path(__file__).with_name("panel_watch.mjs")
 
 
-@pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
-async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
-    engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]
-) -> None:
+async def settings_with(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The settings of a service with a contact form that stores its chats in the engine."""
     given = settings()
     if engine == "postgresql":
         given["store"] = request.getfixturevalue(engine).new_schema()
@@ -33,6 +31,14 @@ async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
         given["store"] = f"dynamodb://{table.table}"
         given["environment"] |= {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
         await table.aclose()
+    return given
+
+
+@pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
+async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
+    engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]
+) -> None:
+    given = await settings_with(engine, request)
     with stage(1, **FAST, **given) as running:
         visitor = Visitor(running)
         page = {"title": "Warm socks"}
