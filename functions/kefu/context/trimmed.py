@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, TypeVar
 
 from kefu.context.budget import Budget
@@ -65,7 +64,7 @@ class Trimmed(list[M]):
 
     def __init__(self, messages: Iterable[M], state: Callable[[], TrimState]) -> None:
         super().__init__(messages)
-        self._state = cache(state)
+        self._state: TrimState | Callable[[], TrimState] = state
 
     @property
     def state(self) -> TrimState:
@@ -74,7 +73,9 @@ class Trimmed(list[M]):
         It is made when it is first read, from the given list: read it before you change older
         messages.
         """
-        return self._state()
+        if not isinstance(self._state, TrimState):
+            self._state = self._state()
+        return self._state
 
 
 def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls need two

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
@@ -317,3 +318,10 @@ def test_x23_a_newer_state_keeps_its_summary() -> None:
     assert second.to_summarize
     newer = second.to_summarize.with_summary("newer", second.state)
     assert first.to_summarize.with_summary("older", newer) is newer
+
+
+def test_x23_a_prompt_whose_state_was_read_goes_to_another_process() -> None:
+    sent = trim(talk(13))
+    state = sent.state
+    there = pickle.loads(pickle.dumps(sent))
+    assert (list(there), there.state) == (list(sent), state)
