@@ -116,10 +116,29 @@ class Running:
 
     def find(self, session_id: str, client_message_id: str) -> Answer | None:
         """The answer to this message of a stored chat; None if this process does not make it."""
-        wanted = session_id, client_message_id
-        matching = (a for a in self.answers if (_session_of(a), a.client_message_id) == wanted)
         # A request that follows the answer has no text of its own.
-        return next((answer for answer in matching if answer.goes_on), None)
+        same = self._to(session_id, client_message_id)
+        return next((answer for answer in same if answer.goes_on), None)
+
+    async def find_beside(self, lost: Answer) -> Answer | None:
+        """The answer that keeps the request of `lost` from answering the same message.
+
+        The store may know of it before the request that makes it learns that it may.
+        """
+        if not (lost.session and lost.client_message_id):
+            return None
+        while True:
+            if found := self.find(lost.session.id, lost.client_message_id):
+                return found
+            same = self._to(lost.session.id, lost.client_message_id)
+            asking = [one for one in same if not (one.is_saved or one.reason or one.has_ended)]
+            if not asking:
+                return None
+            await asyncio.wait([one.change() for one in asking], return_when="FIRST_COMPLETED")
+
+    def _to(self, session_id: str, client_message_id: str) -> list[Answer]:
+        wanted = session_id, client_message_id
+        return [a for a in self.answers if (_session_of(a), a.client_message_id) == wanted]
 
     def drain(self) -> None:
         """End all answers with an error event, because the server shuts down."""

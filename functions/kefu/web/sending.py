@@ -83,7 +83,7 @@ class AnswerResponse:
                 try:
                     await send_events(self.events, record, client)
                 except SessionBusy as busy:
-                    await send_events(self._other_answer(busy), record, client)
+                    await send_events(await self._other_answer(busy), record, client)
         except ClientGone as error:
             record.code = "client_gone"
             _drop_frames(error)
@@ -96,14 +96,17 @@ class AnswerResponse:
                 record.answer_headers |= _answer_headers(answer, error)
                 await error_response(error)(scope, receive, send)
 
-    def _other_answer(self, busy: SessionBusy) -> Events:
+    async def _other_answer(self, busy: SessionBusy) -> Events:
         """The events of the request that answers this message. Raises `busy` if there is none."""
         answer = self.answer
-        session, message = answer.session, answer.client_message_id
-        running = session and message and self.runtime.running.find(session.id, message)
-        if not running or answer.is_saved or answer.reason is not busy:
+        if answer.is_saved or answer.reason is not busy:
             raise busy
         answer.is_saved, answer.reason = True, None
+        answer.note()
+        running = await self.runtime.running.find_beside(answer)
+        if not running:
+            answer.reason = busy
+            raise busy
         return following(self.runtime, self.answer.address, running)
 
     @contextmanager

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
-from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
+from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, Session, SessionId
 from tests.fakes.chats_in_memory import ChatsInMemory
-from tests.fakes.in_process import Connection, Process
+from tests.fakes.in_process import Answer, Connection, Process
 from tests.fakes.in_process_upstream import DONE, LOST, STOP, STREAM, InProcessUpstream, Reply, text
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
@@ -124,6 +124,44 @@ async def test_retry_of_a_message_that_is_being_answered_takes_up_the_answer() -
     assert again.headers["x-session-token"]
     assert len(site.model.exchanges) == 1
     assert await site.stored(session) == [("question", "ok"), (WHOLE, "ok")]
+
+
+class LateReplies(ChatsInMemory):
+    """A store that saves at once; its first reply arrives late."""
+
+    def __init__(self, late: float) -> None:
+        super().__init__(CLOCK.now)
+        self._late = late
+
+    async def begin(self, session: Session, message: NewMessage, now: float) -> BeginResult:
+        begun = await super().begin(session, message, now)
+        late, self._late = self._late, 0.0
+        await asyncio.sleep(late)
+        return begun
+
+
+async def three_at_once(site: Site, late: float) -> list[Answer]:
+    site.store = LateReplies(late)
+    site.one = Process(site.store, site.model, CLOCK)
+    asked = [site.one.connect("question", client_message_id=ID) for _ in range(3)]
+    return [await one.answer() for one in asked]
+
+
+@in_virtual_time
+async def test_d9_the_others_wait_for_the_one_whose_save_is_not_confirmed_yet() -> None:
+    """They learn that the message is being answered before the request that answers it does."""
+    site = Site()
+    answers = await three_at_once(site, late=1)
+    assert [answer.text.strip() for answer in answers] == [WHOLE] * 3
+    assert len(site.model.exchanges) == 1
+
+
+@in_virtual_time
+async def test_d9_the_others_are_told_to_come_back_if_the_save_is_not_confirmed() -> None:
+    site = Site()
+    told = [(one.status, one.code) for one in await three_at_once(site, late=60)]
+    assert told == [(503, "upstream_service_unavailable"), *[(409, "session_busy")] * 2]
+    assert site.model.exchanges == []
 
 
 @in_virtual_time

@@ -299,6 +299,8 @@ test("the page is left as it was: its globals, prototypes, styles, elements (W14
   await send("Do you ship?");
   await eventually(() => answers.innerText(), "Yes.");
   await page.locator("kefu-chat .actions").waitFor();
+  // A file that is still being fetched has a link.
+  await eventually(() => page.locator("kefu-chat > link").count(), 0);
   const after = await inventory(page);
   const added = after.globals.filter((name) => !before.globals.includes(name));
   expect(added.filter((name) => name !== "ChatWidget")).toEqual([]);

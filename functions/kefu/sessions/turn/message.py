@@ -244,6 +244,7 @@ class KeptConversation:
 
         error: BaseException | None = None
         answer.goes_on = True
+        answer.note()
         try:
             with self._recorder.holding(lost):
                 yield
