@@ -125,7 +125,10 @@ ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
 endif
 
-test: check .venv/model ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
+test: check ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
+	@$(MAKE) --no-print-directory test-python test-widget
+
+test-python: setup .venv/model
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
 ifneq ($(CI),true)
@@ -134,6 +137,8 @@ endif
 	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW)
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e $(NOT_SLOW)
+
+test-widget: setup
 	@echo "== Widget tests"
 	cd widget && npm test --silent
 ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)
@@ -147,12 +152,21 @@ else
 	@echo "Skipped: the widget's browser tests need Chromium. Try: make parts"
 endif
 
+CORE := agent auth chat context knowledge messages relay sessions tools
+comma := ,
+empty :=
+COVERED = $(subst $(empty) $(empty),$(comma),$(CORE:%=functions/kefu/%))
+
+coverage: setup ## report the branches of the core that its own tests run (nothing fails by it)
+	COVERAGE_FILE=build/coverage $(BIN)/coverage run --branch --source $(COVERED) -m pytest -q -p no:cacheprovider $(wildcard $(CORE:%=tests/unit/%))
+	COVERAGE_FILE=build/coverage $(BIN)/coverage report --skip-covered --sort=cover
+
 test-browsers: setup ## the widget's tests in Firefox, and the most important ones in WebKit
 	cd widget && npm run --silent test:webkit
 	cd widget && KEFU_BROWSER=firefox npm run --silent test:browser
 
 ifeq ($(CI),true)
-check: parts
+check test-python test-widget: parts
 endif
 
 OF_NPM := tests/clients/node_modules/ready widget/examples/node_modules/.ready
@@ -185,4 +199,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test test-browsers parts programs peers bench format docs lock
+.PHONY: help setup run chat package check test test-python test-widget coverage test-browsers parts programs peers bench format docs lock
