@@ -26,6 +26,19 @@ class ToolCall(NamedTuple):
     arguments: str
 
 
+class Image(NamedTuple):
+    """An image of a visitor, without metadata: `kefu.images` makes it."""
+
+    type: str
+    """Such as `image/jpeg`."""
+    width: int
+    """In pixels, as `height`."""
+    height: int
+    data: bytes
+    id: str = ""
+    """Its id in a stored chat."""
+
+
 class Message(NamedTuple):
     role: Role
     content: str
@@ -42,6 +55,8 @@ class Message(NamedTuple):
     reasoning: str = ""
     """What a model thought before its tool calls, in `reasoning_content`: some models want it back.
     """
+    images: tuple[Image, ...] = ()
+    """The images of a visitor's message, which the model sees. Trimming does not count them."""
 
     @classmethod
     def of(cls, value: object) -> Self:

@@ -19,7 +19,7 @@ from kefu.context import (
     window_for,
 )
 from kefu.errors import InvalidRequest
-from kefu.messages import Message
+from kefu.messages import Image, Message
 from kefu.relay.parameters import with_parameters
 
 ClientSystem = Literal["auto", "append", "drop", "reject"]
@@ -205,7 +205,7 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
     """
     result: list[dict[str, object]] = []
     after_summary = False
-    for role, content, calls, call_id, _, is_summary, reasoning in messages:
+    for role, content, calls, call_id, _, is_summary, reasoning, images in messages:
         joins = after_summary and role == "user"
         text = f"{result.pop()['content']}\n\n{content}" if joins else content
         fields: dict[str, object] = {"role": role, "content": text}
@@ -219,9 +219,21 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
                 fields["reasoning_content"] = reasoning
         if call_id is not None:
             fields["tool_call_id"] = call_id
+        if images:
+            fields["content"] = _with_images(text, images)
         result.append(fields)
         after_summary = is_summary
     return result
+
+
+def _with_images(text: str, images: Sequence[Image]) -> list[dict[str, object]]:
+    from kefu.images import url_of  # here, because few messages have images
+
+    parts: list[dict[str, object]] = [{"type": "text", "text": text}]
+    for one in images:
+        shown = {"url": url_of(one), "detail": "auto"}
+        parts.append({"type": "image_url", "image_url": shown})
+    return parts
 
 
 def page_line(facts: Mapping[str, str]) -> str:

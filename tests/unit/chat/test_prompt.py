@@ -24,6 +24,7 @@ from kefu.chat.summaries import Summaries
 from kefu.context import BYTES4, STRATEGIES, Budget, Message, ToSummarize, TrimState, trim_messages
 from kefu.context.wire.marks import mark
 from kefu.errors import InvalidRequest
+from kefu.messages import Image
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.stores.memory import MemoryStore
@@ -294,3 +295,14 @@ def test_m2_sampling_decides_what_a_request_may_ask_for() -> None:
     }
     without = sampling._replace(temperature=None).asked(0.9)
     assert "temperature" not in json.loads(request_body([ASKED], without))
+
+
+def test_w21_the_images_of_a_message_are_parts_behind_its_text() -> None:
+    image = Image("image/png", 1, 1, b"abc")
+    summary = Message("system", "Before.", summary=True)
+    body = json.loads(request_body([summary, ASKED._replace(images=(image,))], Sampling("m")))
+    (message,) = body["messages"]
+    assert message["content"] == [
+        {"type": "text", "text": f"Before.\n\n{ASKED.content}"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,YWJj", "detail": "auto"}},
+    ]
