@@ -63,13 +63,16 @@ _EXTRAS = {
 def _not_installed(error: ModuleNotFoundError, options: argparse.Namespace) -> int:
     if (error.name or "").startswith("kefu"):
         raise error
+    from kefu import __version__
+
     command = options.command
     extra = _EXTRAS.get(command, "server")
     if command == "learn" and options.meaning:
         extra += ",meaning"
     sys.stderr.write(
-        f"kefu: `kefu {command}` needs a package that is not installed, {error.name}: "
-        f"pip install 'kefu[{extra}]'\n"
+        f"kefu: `kefu {command}` needs a package that is not installed, {error.name}. Install Kefu "
+        f"with its extra: pip install './kefu-{__version__}-py3-none-any.whl[{extra}]', or in a "
+        f"clone, pip install '.[{extra}]'\n"
     )
     return 2
 

@@ -544,8 +544,8 @@ def test_without_its_packages_a_message_names_what_to_install(
     for arguments, code, says in (
         ("chat --help", 0, ""),
         ("sessions list", 0, ""),
-        ("chat --once x", 2, "pip install 'kefu[cli]'"),
-        ("serve", 2, "pip install 'kefu[server]'"),
+        ("chat --once x", 2, "pip install '.[cli]'"),
+        ("serve", 2, "pip install '.[server]'"),
     ):
         ran = shell(f"-m kefu {arguments}")
         assert (ran.code, says in ran.err) == (code, True), ran.err

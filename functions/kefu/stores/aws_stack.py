@@ -43,7 +43,7 @@ class StackReader:
             from botocore.config import Config
             from botocore.exceptions import BotoCoreError
         except ModuleNotFoundError:
-            raise StackUnknown("boto3 is not installed.", "pip install 'kefu[aws]'") from None
+            raise StackUnknown("boto3 is not installed.", "pip install boto3") from None
         self._name = name
         config = Config(connect_timeout=5, read_timeout=15, retries={"total_max_attempts": 3})
         session = boto3.Session()
