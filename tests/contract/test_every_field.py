@@ -116,7 +116,9 @@ class Script:
         at = self.clock.now + 1.25
         chat = Session(ONE, "a title", "sales", at, at, user="anna@example.org")
         begun = await self.begin(chat, NewMessage("What do hats cost?", "first"))
-        ended = TurnOutcome("ok", "I do not know.", 20, 5, unanswered=True, first_word=0.25)
+        ended = TurnOutcome(
+            "ok", "I do not know.", 20, 5, unanswered=True, first_word=0.25, proved=True
+        )
         await self.finish(begun, ended)
         await self.store.rate(ONE, "first", "down", "it is on the page")
         message = begun.message.id

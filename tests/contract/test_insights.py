@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kefu.knowledge import terms
+from kefu.messages import APPROVAL
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import (
     LEASE,
@@ -212,8 +213,49 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     sums = {"unanswered": 1, "ups": 1, "downs": 1, "handoffs": 1}
     times = {"first_words": 2, "first_word_ms": 1750}
     assert await sessions.days("2096-10-01", "2096-10-31") == [
-        Day("2096-10-02", 3, 1, 30, 5, 3, **sums, **times),
-        Day("2096-10-03", 1, 0, 1, 1),
+        Day("2096-10-02", 3, 1, 30, 5, 3, **sums, **times, answers=2),
+        Day("2096-10-03", 1, 0, 1, 1, answers=1),
+    ]
+
+
+async def test_h29_a_day_counts_answers_those_with_sources_and_what_was_asked_again(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """A message a day later is not asked again. One for a person, and a click, are no answers."""
+    ok, proved = TurnOutcome("ok", "yes"), TurnOutcome("ok", "yes [1]", proved=True)
+    seen = list[tuple[int, int, int]]()
+
+    async def ask(asked: NewMessage, ended: TurnOutcome, wait: float = 60) -> None:
+        clock.now += wait
+        known = await sessions.session(ONE)
+        session = known or Session(ONE, "hats", "default", clock.now, clock.now)
+        begun = await sessions.begin(session, asked, clock.now)
+        await sessions.finish(ONE, begun.message.id, ended, clock.now, begun.retries)
+        days = await sessions.days("2000-01-01", "2999-01-01")
+        seen.append(tuple(sum(getattr(day, name) for day in days) for name in counted))
+
+    counted = "answers", "again", "proved"
+    await ask(NewMessage("hats?", "a"), proved)
+    await ask(NewMessage("Which hats?", "b"), ok, wait=86399)
+    await ask(NewMessage("Caps?", "c"), ok, wait=86400)
+    await ask(NewMessage("Scarves?", "d"), TurnOutcome("failed"))
+    await ask(NewMessage("Scarves?", "d"), proved)
+    await ask(NewMessage("Yes", f"{APPROVAL}1"), ok)
+    await ask(NewMessage("To a person", "e"), TurnOutcome("ok"))
+    await ask(NewMessage("Gloves?", "f"), ok)
+    await ask(NewMessage("Gloves?", "f", replaces=True, attempt="1"), proved)
+    await ask(NewMessage("Gloves!", "f", replaces=True, attempt="2"), TurnOutcome("failed"))
+    assert seen == [
+        (1, 0, 1),
+        (2, 1, 1),
+        (3, 1, 1),
+        (3, 2, 1),
+        (4, 2, 2),
+        (4, 2, 2),
+        (4, 2, 2),
+        (5, 3, 2),
+        (6, 4, 3),
+        (6, 5, 3),
     ]
 
 

@@ -242,7 +242,8 @@ async def test_p28_days_are_summed_in_utc(sessions: Sessions, clock: HandClock) 
     asked = await sessions.begin(new(ONE, clock.now), NewMessage("late"), clock.now)
     clock.now += 17 * 3600
     await sessions.finish(ONE, asked.message.id, TurnOutcome("ok", "yes", 100, 20), clock.now)
-    first, second = Day("2096-10-02", 3, 2, 22, 3, 3), Day("2096-10-03", 1, 0, 100, 20, 1)
+    first = Day("2096-10-02", 3, 2, 22, 3, 3, answers=1)
+    second = Day("2096-10-03", 1, 0, 100, 20, 1, answers=1)
     assert await sessions.days("2096-10-01", "2096-10-31") == [first, second]
     assert await sessions.days("2096-10-02", "2096-10-02") == [first]
     assert await sessions.days("2096-10-03", "2096-11-01") == [second]

@@ -69,6 +69,7 @@ async def test_g29_questions_without_an_answer_are_gaps_of_the_panel(
     [day] = found["days"]
     assert found["read"] == 3
     assert (day["chats"], day["turns"], day["unanswered"], day["ups"]) == (3, 3, 2, 1)
+    assert (day["answers"], day["proved"], day["again"]) == (3, 1, 0)
     assert day["first_words"] == 3
     assert 0 < day["first_word_ms"] < 60_000
     assert titles(stage, unanswered="true") == ["selling hats", "Do you sell hats?"]

@@ -70,7 +70,7 @@ async def seed(store: Sessions, now: float) -> tuple[list[str], list[str]]:
         session = Session(ids(number), text[:40], "default", at, at, user="anna" * (number == 999))
         begun = await store.begin(session, NewMessage(text, f"client {number}"), at)
         first = 0.4 + number % 9 / 10
-        ended = TurnOutcome("ok", ANSWER, 900, 120, is_vain, first)
+        ended = TurnOutcome("ok", ANSWER, 900, 120, is_vain, first, proved=number % 2 == 0)
         if number % 100 == 99:
             ended = TurnOutcome("failed", "", 900, 0)
         await store.finish(session.id, begun.message.id, ended, at + 2)
@@ -255,8 +255,10 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
         ("wait", ".rows a"),
         ("click", "nav a[href='#insights']"),
         ("wait", ".gaps li"),
-        ("texts", ["tiles", ".tiles dd"]),
-        ("texts", ["names", ".tiles dt"]),
+        ("texts", ["tiles", ".tiles:not(.after) dd"]),
+        ("texts", ["names", ".tiles:not(.after) dt"]),
+        ("texts", ["outcomes", ".after dt, .after dd:not(.muted)"]),
+        ("count", ["meanings", ".after dd.muted"]),
         ("texts", ["gaps", ".gaps li a"]),
         ("texts", ["asked", ".asked li a"]),
         ("count", ["comments", ".gaps .comment q"]),
@@ -270,7 +272,7 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
         ("download", ["days", ".insights > section .save"]),
         ("click", ".periods a[href='#insights=7']"),
         ("wait", ".periods a[href='#insights=7'][aria-current]"),
-        ("texts", ["week", ".tiles dd"]),
+        ("texts", ["week", ".tiles:not(.after) dd"]),
         ("scheme", "dark"),
         ("axe", "dark"),
         *shot("insights-dark"),
@@ -287,6 +289,11 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
     assert facts["Failed"] == "1.0 %"
     assert facts["First word, mean"].endswith("ms")
     assert facts["Cost"] == "1.14"
+    assert seen["outcomes"] == [
+        *("Confirmed", "17 %", "Left", "98 %", "Asked again", "0.0 %"),
+        *("Went to a person", "2.0 %", "Proved by sources", "51 %"),
+    ]
+    assert seen["meanings"] == 5
     assert set(VAIN) <= set(seen["gaps"])
     assert set(QUESTIONS) <= {text.removesuffix(" (the zebra)") for text in seen["asked"]}
     assert 28 <= seen["bars"] == seen["titles"] <= 30

@@ -3,7 +3,7 @@
 import { csv, csvFile } from "./csv.ts";
 import { button, el, svg } from "./dom.ts";
 import { it } from "./insight-texts.ts";
-import { costOf, hasPrices } from "./prices.ts";
+import { costOf, hasPrices, outcomesOf } from "./prices.ts";
 import { download } from "./save.ts";
 import { header, scrolled } from "./sums.ts";
 import { money, seconds, t, whole } from "./texts.ts";
@@ -111,6 +111,7 @@ export function daysCsv(days: readonly Day[], about: About | undefined): string 
   const names = [
     ...["date", "chats", "questions", "answered", "not_answered", "failed", "rated_up"],
     ...["rated_down", "asked_for_a_person", "first_word_ms", "prompt_tokens", "completion_tokens"],
+    ...["answers", "left", "asked_again", "proved"],
   ];
   const priced = hasPrices(about);
   const rows = days.map((day) => [
@@ -118,6 +119,7 @@ export function daysCsv(days: readonly Day[], about: About | undefined): string 
     ...[day.ups, day.downs, day.handoffs],
     day.first_words ? Math.round(day.first_word_ms / day.first_words) : "",
     ...[day.prompt_tokens, day.completion_tokens],
+    ...[day.answers, outcomesOf(day).left, day.again, day.proved],
     ...(priced ? [Number(costOf(day, about).toPrecision(6))] : []),
   ]);
   return csv(priced ? [...names, "cost"] : names, rows);

@@ -1,5 +1,6 @@
 /** The texts of the search and of the insights, in two languages. */
 
+import type { Outcomes } from "./prices.ts";
 import { isChinese } from "./texts.ts";
 
 const en = {
@@ -58,6 +59,19 @@ const en = {
   tokens: "Tokens",
   cost: "Cost",
   than: (n: number) => `compared with the ${n} days before`,
+  afterAnswers: "After an answer",
+  ofAnswers: (n: string) =>
+    `Shares of ${n} answers, side by side: none of them alone says that a question is resolved.`,
+  after: {
+    confirmed: ["Confirmed", "The visitor rated the answer up."],
+    left: ["Left", "No further message for a day, and no request for a person. Nobody knows why."],
+    again: [
+      "Asked again",
+      "Another message in the chat within a day, or a wish for another answer.",
+    ],
+    person: ["Went to a person", "The visitor sent the form for a person."],
+    proved: ["Proved by sources", "The answer cites a page of yours."],
+  } as Record<keyof Outcomes, [string, string]>,
   asked: "Asked most",
   askedHint: (n: string) => `From all ${n} questions of the period, grouped by equal words.`,
   askedNewest: (n: string) => `From the newest ${n} questions, grouped by equal words.`,
@@ -142,6 +156,15 @@ const zh: Texts = {
   tokens: "Token",
   cost: "费用",
   than: (n) => `与之前 ${n} 天相比`,
+  afterAnswers: "回答之后",
+  ofAnswers: (n) => `占 ${n} 个回答的比例，并列显示：任何一项都不单独表示问题已解决。`,
+  after: {
+    confirmed: ["已确认", "访客给了回答好评。"],
+    left: ["离开", "一天内没有再发消息，也没有请求人工。原因不明。"],
+    again: ["再次提问", "一天内在同一会话中又发了消息，或要求重新回答。"],
+    person: ["转人工", "访客提交了请求人工的表单。"],
+    proved: ["有来源", "回答引用了您的页面。"],
+  },
   asked: "最常问",
   askedHint: (n) => `取自该时段全部 ${n} 个问题，按相同词语归组。`,
   askedNewest: (n) => `取自最新的 ${n} 个问题，按相同词语归组。`,

@@ -3,7 +3,7 @@
 import { daysTable, plot } from "./days.ts";
 import { el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
-import { costOf, hasPrices, type Sums } from "./prices.ts";
+import { costOf, hasPrices, type Outcomes, outcomesOf, type Sums } from "./prices.ts";
 import { gapsCard, questionsCard } from "./questions.ts";
 import { header, scrolled, storeLines } from "./sums.ts";
 import { money, percent, seconds, tool, whole } from "./texts.ts";
@@ -12,6 +12,14 @@ import type { About, Day, Insights } from "./types.ts";
 
 export const PERIODS = [7, 30, 90] as const;
 export const PERIOD = 30;
+/** The numbers after an answer, and whether more of it is good, if either is. */
+const OUTCOMES: readonly { readonly name: keyof Outcomes; readonly isGood?: boolean }[] = [
+  { name: "confirmed", isGood: true },
+  { name: "left" },
+  { name: "again", isGood: false },
+  { name: "person" },
+  { name: "proved", isGood: true },
+];
 const COUNTS = ["uses", "failures", "unsure", "asked", "approved", "declined"] as const;
 
 export function insightsView(
@@ -40,6 +48,7 @@ export function insightsView(
     ),
     found.pages?.old && el("p", { className: "trouble" }, it.old),
     tiles(sums, sumsOf(before), about),
+    afterAnswers(found.days, before),
     el(
       "div",
       { className: "cards" },
@@ -122,6 +131,35 @@ function tiles(sums: Sums, before: Sums, about: About | undefined): HTMLElement 
   return node;
 }
 
+/** What visitors did after an answer. Days of an earlier version, which counted no answers, are out. */
+function afterAnswers(days: readonly Day[], before: readonly Day[]): HTMLElement | false {
+  const [sums, former] = [days, before].map((all) =>
+    sumsOf(all.filter(({ answers }) => answers > 0)),
+  ) as [Sums, Sums];
+  if (!sums.answers) return false;
+  const node = el("dl", { className: "tiles after" });
+  for (const { name, isGood } of OUTCOMES) {
+    const [title, meaning] = it.after[name];
+    const [count, share] = [outcomesOf(sums)[name], shareOf(sums, name)];
+    const change = former.answers > 0 && changed(100 * (share - shareOf(former, name)), "", isGood);
+    const value = el("dd", { title: whole(count) }, percent(share), change);
+    node.append(
+      el("div", {}, el("dt", {}, title), value, el("dd", { className: "muted" }, meaning)),
+    );
+  }
+  return el(
+    "section",
+    {},
+    el("h3", {}, it.afterAnswers),
+    el("p", { className: "muted" }, it.ofAnswers(whole(sums.answers))),
+    node,
+  );
+}
+
+function shareOf(sums: Sums, name: keyof Outcomes): number {
+  return outcomesOf(sums)[name] / sums.answers;
+}
+
 function growth(now: number, before: number): Node | false {
   return before > 0 && changed((100 * (now - before)) / before, " %");
 }
@@ -153,6 +191,7 @@ function sumsOf(days: readonly Day[]): Sums {
   const names = [
     ...["turns", "errors", "prompt_tokens", "completion_tokens", "chats", "unanswered"],
     ...["ups", "downs", "handoffs", "first_words", "first_word_ms", "assistants"],
+    ...["answers", "again", "proved"],
   ] as (keyof Sums)[];
   const sum = (name: keyof Sums) => days.reduce((all, day) => all + day[name], 0);
   return Object.fromEntries(names.map((name) => [name, sum(name)])) as unknown as Sums;

@@ -216,6 +216,12 @@ export interface Day {
   readonly first_word_ms: number;
   /** Searches and readings of pages by assistants, at `/mcp`. */
   readonly assistants: number;
+  /** Complete answers of the model, or of a hook. */
+  readonly answers: number;
+  /** Messages within a day of the visitor's message before, and wishes for another answer. */
+  readonly again: number;
+  /** Answers that cite a source. */
+  readonly proved: number;
 }
 
 /** A question with all that have equal words. */

@@ -24,7 +24,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import Overview, SessionFilter, ToolFilter
+from kefu.sessions.store.overview import SOON, Overview, SessionFilter, ToolFilter
 
 FAR_FUTURE = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -73,6 +73,9 @@ class StoredTurn(NamedTuple):
     """Whether the site's pages did not answer. SQLite stores this field elsewhere."""
     steps: str = ""
     """The calls of tools in the answer: see `kefu.tools.use`."""
+    follows: bool = False
+    """Whether the message came within `SOON` of the visitor's message before it. SQL databases
+    derive this field at the end of the turn."""
 
     @classmethod
     def line(
@@ -94,8 +97,14 @@ class StoredTurn(NamedTuple):
 
     @classmethod
     def begun(
-        cls, session_id: SessionId, question_id: int, asked: NewMessage, now: float
+        cls,
+        session_id: SessionId,
+        question_id: int,
+        asked: NewMessage,
+        now: float,
+        former: float = 0.0,
     ) -> StoredTurn:
+        """A turn that begins. `former`: the time of the visitor's message before; 0.0: none."""
         return cls(
             session_id=session_id,
             question_id=question_id,
@@ -104,6 +113,7 @@ class StoredTurn(NamedTuple):
             lease=now + LEASE,
             asked_at=now,
             client_message_id=asked.client_message_id,
+            follows=is_soon(former, now),
         )
 
     def messages(self, now: float) -> tuple[StoredMessage, ...]:
@@ -204,6 +214,11 @@ class StoredTurn(NamedTuple):
         return self.status == "pending" and self.retries == retries
 
 
+def is_soon(former: float, now: float) -> bool:
+    """Whether a message comes within `SOON` of the one before, at `former`; 0.0: there is none."""
+    return former > 0 and now - former < SOON
+
+
 def newest_messages(
     turns: Iterable[StoredTurn], before: int | None, limit: int, now: float
 ) -> list[StoredMessage]:
@@ -295,10 +310,28 @@ def ended_turn(turn: StoredTurn, ended: TurnOutcome, now: float) -> DayChange:
         "prompt_tokens": ended.prompt_tokens,
         "completion_tokens": ended.completion_tokens,
         "unanswered": int(ended.unanswered),
+        **_served(turn, ended, now),
     }
     if ended.first_word is not None:
         counts |= {"first_words": 1, "first_word_ms": round(1000 * ended.first_word)}
     return DayChange(date_of(now), {name: by for name, by in counts.items() if by})
+
+
+def _served(turn: StoredTurn, ended: TurnOutcome, now: float) -> dict[str, int]:
+    """What an ended turn adds to `answers`, `again` and `proved`. `turn` is the turn before.
+
+    A turn without a text is one that a person answers, unless it failed.
+    """
+    if is_click(turn.client_message_id) or not (ended.text or is_error(ended)):
+        return {}
+    is_first = not turn.answered_at
+    is_again = turn.follows if is_first else bool(turn.answer) and is_soon(turn.answered_at, now)
+    is_answer = ended.status == "ok"
+    return {
+        "again": int(is_again),
+        "answers": int(is_answer),
+        "proved": int(is_answer and ended.proved),
+    }
 
 
 def rated(before: Rating | None, after: Rating | None) -> dict[str, int]:

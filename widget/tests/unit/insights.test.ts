@@ -37,6 +37,9 @@ const DAY: Day = {
   first_words: 4,
   first_word_ms: 3000,
   assistants: 0,
+  answers: 8,
+  again: 3,
+  proved: 5,
 };
 
 test("times are relative for a week, and dates after it (H7)", () => {
@@ -62,9 +65,9 @@ test("a spreadsheet runs no question as a formula", () => {
 test("the days are saved with plain names, and with a cost if there are prices (H6)", () => {
   const without = days.daysCsv([DAY], undefined).split("\r\n");
   expect(without[0]).toBe(
-    "date,chats,questions,answered,not_answered,failed,rated_up,rated_down,asked_for_a_person,first_word_ms,prompt_tokens,completion_tokens",
+    "date,chats,questions,answered,not_answered,failed,rated_up,rated_down,asked_for_a_person,first_word_ms,prompt_tokens,completion_tokens,answers,left,asked_again,proved",
   );
-  expect(without[1]).toBe("2026-01-31,7,10,7,2,1,3,1,1,750,1000000,500000");
+  expect(without[1]).toBe("2026-01-31,7,10,7,2,1,3,1,1,750,1000000,500000,8,4,3,5");
   const about = { price_input: 1, price_output: 2 } as never;
   expect(days.daysCsv([DAY], about).split("\r\n")[1]).toMatch(/,2$/);
   expect(days.daysCsv([{ ...DAY, first_words: 0 }], undefined)).toContain(",1,1,,1000000");

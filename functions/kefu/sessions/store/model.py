@@ -127,6 +127,8 @@ class TurnOutcome(NamedTuple):
     question: str = ""
     """The message's new text, if its visitor has changed it. Saved only together with `text`, so
     that a failure leaves the earlier question with its answer."""
+    proved: bool = False
+    """Whether the answer cites a source of the site's pages."""
 
 
 class CallRecord(NamedTuple):

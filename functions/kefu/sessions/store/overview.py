@@ -12,6 +12,9 @@ ToolFilter = Literal["used", "failed", "declined"]
 """Sessions in which a tool was called, a call failed or may have failed, or a visitor said no."""
 
 
+SOON = 86400.0
+"""Seconds in which a further message of a chat counts as asked again."""
+
 LINE_LENGTH = 100
 """Characters of the line that a row of the list shows."""
 
@@ -107,6 +110,13 @@ class Day(NamedTuple):
     """The sum of the answers' times to the first word, in milliseconds."""
     assistants: int = 0
     """Searches and readings of pages by assistants, at `/mcp`."""
+    answers: int = 0
+    """Complete answers of the model, or of a hook; not those to clicks on cards."""
+    again: int = 0
+    """Messages within `SOON` of the visitor's message before, and wishes for another answer; not
+    those to a person."""
+    proved: int = 0
+    """Answers that cite a source of the site's pages."""
 
 
 class ToolDay(NamedTuple):

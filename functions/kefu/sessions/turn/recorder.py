@@ -177,7 +177,9 @@ class TurnRecorder:
             ended = ended._replace(first_word=first - self._received_at)
         if error is None and text:
             sources = dialogue.sources if dialogue else None
-            return ended._replace(unanswered=bool(sources and not sources.answered))
+            if sources is None:
+                return ended
+            return ended._replace(unanswered=not sources.answered, proved=bool(sources.cited))
         # A turn without any text failed, unless the visitor left. Without a new text, a replacement
         # failed in any case, so that the earlier answer stays complete.
         failed = not text and (self._replaces or not isinstance(error, VISITOR_GONE))

@@ -121,7 +121,8 @@ class DynamoTurns(DynamoPasses):
     async def _begin(
         self, session_id: SessionId, asked: NewMessage, number: int, old: Item, now: float
     ) -> BeginResult:
-        turn = StoredTurn.begun(session_id, number, asked, now)
+        former = items.time_in(old, "updated")
+        turn = StoredTurn.begun(session_id, number, asked, now, former)
         by = uuid.uuid4().hex
         if asked.client_message_id is not None:
             first = await self._claim(turn, by)

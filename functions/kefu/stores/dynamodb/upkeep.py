@@ -133,7 +133,7 @@ class DynamoUpkeep:
         Returns False if the session was deleted or has expired.
         """
         session_id = turn.session_id
-        before = turn._replace(unanswered=False, answered_at=0.0)
+        before = turn._replace(unanswered=False, answered_at=0.0, answer="")
         if former:
             before = items.turn_in(former)
         more = turn.unanswered - before.unanswered

@@ -114,6 +114,12 @@ MIGRATIONS: tuple[str, ...] = (
       operator text NOT NULL, site text NOT NULL, may text NOT NULL, ended float8
     )
     """,
+    # 4: what came after the answers, by day.
+    """
+    ALTER TABLE days ADD COLUMN answers bigint NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN again bigint NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN proved bigint NOT NULL DEFAULT 0
+    """,
 )
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM kefu_schema"

@@ -35,8 +35,8 @@ _NAMES = {
 }
 """The columns whose names differ from their fields' names."""
 
-_ELSEWHERE = ("session_id", "unanswered")
-"""The session of a turn is known, and the table `asked` has `unanswered`."""
+_ELSEWHERE = ("session_id", "unanswered", "follows")
+"""The session of a turn is known, the table `asked` has `unanswered`, and `follows` is derived."""
 
 
 def columns(fields: Sequence[str]) -> Sequence[str]:

@@ -41,6 +41,7 @@ from kefu.stores.turns import (
     date_of,
     ended_turn,
     is_error,
+    is_soon,
     newest_messages,
     rated,
 )
@@ -81,6 +82,10 @@ _LISTED = (
 _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
+)
+_FORMER = (
+    "SELECT asked FROM turns WHERE session = ? AND question_id < ? AND operator = ''"
+    " ORDER BY question_id DESC LIMIT 1"
 )
 _UNANSWERED = "SELECT unanswered FROM asked WHERE session = ? AND question_id = ?"
 ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
@@ -285,7 +290,9 @@ def _begin_again(db: SqlConnection, turn: StoredTurn, asked: NewMessage, now: fl
 def _finish(db: SqlConnection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:
     tokens = ended.prompt_tokens + ended.completion_tokens
     place = (turn.session_id, turn.question_id)
-    count(db, ended_turn(turn, ended, now))
+    before = db.execute(_FORMER, place).fetchone()
+    follows = is_soon(before[0], turn.asked_at) if before else False
+    count(db, ended_turn(turn._replace(follows=follows), ended, now))
     former = db.execute(_UNANSWERED, place).fetchone()
     was = bool(former and former[0])
     if former:

@@ -253,6 +253,12 @@ MIGRATIONS: tuple[str, ...] = (
       site TEXT NOT NULL, may TEXT NOT NULL, ended REAL
     ) WITHOUT ROWID
     """,
+    # 19: what came after the answers, by day.
+    """
+    ALTER TABLE days ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN proved INTEGER NOT NULL DEFAULT 0
+    """,
 )
 
 PAGE_SIZE = 1024
