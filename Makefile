@@ -57,6 +57,12 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python .venv-sam/bin/python --require-hashes -r requirements/sam.txt
 	@touch $@
 
+.venv-release/ready: .venv/installer requirements/release.txt
+	@echo "Installing what makes a release's list of parts, and the site of docs/ (about 130 MB, once) ..."
+	$(PYTHON) -m venv .venv-release
+	$(BIN)/uv pip install --quiet --python .venv-release/bin/python --require-hashes -r requirements/release.txt
+	@touch $@
+
 .venv-peers/ready: .venv/installer requirements/peers.txt
 	@echo "Installing the libraries that the context engine is measured against (about 360 MB, once) ..."
 	$(PYTHON) -m venv .venv-peers
@@ -157,6 +163,9 @@ comma := ,
 empty :=
 COVERED = $(subst $(empty) $(empty),$(comma),$(CORE:%=functions/kefu/%))
 
+release-check: .venv/dev widget/node_modules/ready .venv-release/ready ## build a release of the last commit twice, compare, publish nothing
+	@$(BIN)/python release/rehearse.py build/release $(if $(TAG),--tag $(TAG))
+
 coverage: setup ## report the branches of the core that its own tests run (nothing fails by it)
 	COVERAGE_FILE=build/coverage $(BIN)/coverage run --branch --source $(COVERED) -m pytest -q -p no:cacheprovider $(wildcard $(CORE:%=tests/unit/%))
 	COVERAGE_FILE=build/coverage $(BIN)/coverage report --skip-covered --sort=cover
@@ -170,7 +179,7 @@ check test-python test-widget: parts
 endif
 
 OF_NPM := tests/clients/node_modules/ready widget/examples/node_modules/.ready
-parts: .venv/dev .venv-clients/ready .venv-sam/ready $(OF_NPM) programs ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready .venv-release/ready $(OF_NPM) programs ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 # Debian's packages have the names of the programs; older releases have no chromium-headless-shell.
@@ -196,7 +205,16 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 	$(BIN)/python docs/generate.py
 	cd widget && npm run --silent docs
 
+docs-site: .venv/server .venv-release/ready $(WIDGET)/chat-widget.js ## serve docs/ as a site, whose chat is Kefu on its own pages
+	@exec $(BIN)/python docs/site/make.py --serve
+
+docs-check: .venv/server .venv-release/ready ## build that site, strictly, and let Kefu find each of its pages
+	@$(BIN)/python docs/site/make.py --check
+
+film: setup .venv-release/ready build/sample.kefu ## film a chat for the README: docs/images/chat.webp
+	@.venv-release/bin/python docs/film/make.py
+
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test test-python test-widget coverage test-browsers parts programs peers bench format docs lock
+.PHONY: help setup run chat package check test test-python test-widget coverage release-check test-browsers parts programs peers bench format docs docs-site docs-check film lock

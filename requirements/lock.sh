@@ -15,4 +15,5 @@ pin dev pyproject.toml --extra aws --extra cli --extra learn --extra meaning --e
 pin clients --group clients
 pin sam --group sam
 pin peers --group peers
+pin release --group release
 pin model --group model --no-deps

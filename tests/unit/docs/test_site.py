@@ -1,0 +1,82 @@
+"""The site of docs/ is complete, and built strictly."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.unit.docs.pages import GUIDES, ROOT, name_of
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_site", ROOT / "docs/site/make.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+site = load()
+
+
+def pages_of(entries: list[dict[str, object]]) -> list[str]:
+    """The pages of a menu, with those below its headings."""
+    found: list[str] = []
+    for entry in entries:
+        for value in entry.values():
+            found += pages_of(value) if isinstance(value, list) else [str(value)]
+    return found
+
+
+def test_the_menu_leads_to_every_guide_once() -> None:
+    pages = pages_of(site.menu())
+    assert len(pages) == len(set(pages))
+    wanted = {name_of(page) for page in GUIDES} - {"docs/README.md", "SECURITY.md"}
+    assert wanted - set(pages) == set()
+
+
+def test_the_menu_is_valid_toml() -> None:
+    text = f"nav = {site.toml_of(site.menu())}"
+    assert tomllib.loads(text)["nav"] == site.menu()
+
+
+@pytest.mark.slow
+def test_the_site_is_built_strictly_and_its_pages_need_no_other_host() -> None:
+    if not site.ZENSICAL.exists():
+        pytest.skip("the builder of the site is not installed: make parts")
+    ran = subprocess.run(
+        [sys.executable, "docs/site/make.py", "--chat", "https://chat.example.com"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    page = (site.OUT / "html/docs/zh/start.html").read_text(encoding="utf-8")
+    loaded = re.findall(r'<(?:script|img)[^>]* src="(https?:[^"]+)"', page)
+    loaded += re.findall(r'<link [^>]*rel="stylesheet"[^>]* href="(https?:[^"]+)"', page)
+    assert loaded == ["https://chat.example.com/chat-widget.js"]
+
+
+@pytest.mark.slow
+def test_a_broken_link_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not site.ZENSICAL.exists():
+        pytest.skip("the builder of the site is not installed: make parts")
+    for name, text in {"README.md": "# A\n[b](docs/gone.md)\n", "docs/README.md": "# B\n"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name in ("README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"):
+        (tmp_path / name).write_text("# C\n")
+    (tmp_path / "docs/site").symlink_to(ROOT / "docs/site")
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    monkeypatch.setattr(site, "OUT", tmp_path / "out")
+    with pytest.raises(subprocess.CalledProcessError):
+        site.build("")
