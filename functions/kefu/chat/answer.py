@@ -69,12 +69,13 @@ async def make_answer(
                 grounding = await grounder.ground(question, note, lists=lists)
             bench = await conversation.bench(answer, admission)
             steps = tool_steps(answer, bench, conversation, services, grounding) if bench else None
-            if conversation.is_stored or grounding or steps:
-                answer.output = _output(conversation, grounding or steps)
+            answer.output = _output(conversation, grounding or steps)
             async with (
                 _running(question, answer, conversation, services, grounding, steps) as batches,
                 aclosing(_shown(batches, question, answer, conversation, grounding)) as events,
             ):
+                if grounding:
+                    yield SourcesFound(grounding.sources, grounding.links)
                 async for event in events:
                     yield event
                 if grounding:
@@ -152,8 +153,12 @@ def _known_steps(known: KnownAnswer) -> Iterator[AnswerEvent]:
             yield ToolStep(use, known.question_id)
 
 
-def _output(conversation: RequestedConversation, checked: Grounding | Steps | None) -> OutputFilter:
+def _output(
+    conversation: RequestedConversation, checked: Grounding | Steps | None
+) -> OutputFilter | None:
     """The filters of an answer: references are checked first, then the hooks change its text."""
+    if not (checked or conversation.is_stored):
+        return None
     output = OutputFilter()
     if checked:
         output.use(checked.filters, checked.ending)
@@ -173,15 +178,14 @@ async def _shown(
     output, failure = answer.output, None
     # A model may ignore `max_tokens`.
     left = SPARE_BYTES + BYTES_PER_TOKEN * question.sampling.max_tokens
-    if grounding:
-        yield SourcesFound(grounding.sources, grounding.links)
     try:
         async for batch in batches:
             if not isinstance(batch, list):
                 yield batch
                 continue
             left -= sum(map(len, map(_text_of, batch)))
-            _check_length(left)
+            if left < 0:
+                raise UpstreamUnavailable("The answer is too long.", should_retry=False)
             shown: list[Chunk] | None = batch
             if output:
                 waits = not output.has_text and conversation.waits_for_text
@@ -196,11 +200,6 @@ async def _shown(
         yield rest
     if failure:
         raise failure
-
-
-def _check_length(left: int) -> None:
-    if left < 0:
-        raise UpstreamUnavailable("The answer is too long.", should_retry=False)
 
 
 async def _admit_caller(answer: Answer, services: Services) -> None:

@@ -85,14 +85,15 @@ class Record:
 
     def _of(self, dialogue: Dialogue) -> dict[str, object]:
         call, prompt = dialogue.call, dialogue.prompt
+        attempts = self.attempts
         fields: dict[str, object] = {
-            "attempts": len(self.attempts),
-            "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in self.attempts],
+            "attempts": len(attempts),
+            "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in attempts],
             "trimmed": len(prompt.window.dropped),
             "tokens": self.spent,
         }
         has_failed = bool(self.code)  # a refused parameter is a mistake only then
-        failed = [one for one in self.attempts if one.outcome != "ok"]
+        failed = [one for one in attempts if one.outcome != "ok"]
         mistakes = {operator_error(one.outcome, has_failed * one.said) for one in failed}
         optional: dict[str, object] = {
             "upstream": call.answered_by,

@@ -155,7 +155,8 @@ class AnswerResponse:
         answer, sources = self.answer, b""
         async with self._closing(events, record):
             async for event in events:
-                if isinstance(event, SourcesFound | SourcesUsed):
+                are_chunks = isinstance(event, list)
+                if not are_chunks and isinstance(event, SourcesFound | SourcesUsed):
                     note_event(answer, event)
                     # Sent with the next chunk: an error before that gets its own status.
                     sources += _encoded_sources(event, answer.source_format)
@@ -163,17 +164,19 @@ class AnswerResponse:
                 if not client.has_head:
                     record.answer_headers |= _answer_headers(answer)
                     await client.begin(_STREAM_HEADERS)
-                if isinstance(event, Done):
+                body = PING
+                if isinstance(event, list):
+                    answer.note()
+                    body = _encoded(event, self.wants_usage)
+                elif isinstance(event, Done):
                     answer.end()
                     body = DONE
                 elif isinstance(event, ToolStep):
                     # One page carries it out: not those that follow the answer, too.
                     note_event(answer, replace(event, for_page=False))
                     answer.note()
-                    body = step_events(event) if answer.wants_steps else PING
-                else:
-                    answer.note()
-                    body = _encoded(event, self.wants_usage) if event else PING
+                    if answer.wants_steps:
+                        body = step_events(event)
                 if event:
                     body, sources = sources + body, b""
                 if body:
@@ -264,10 +267,12 @@ def note_event(answer: Answer, event: SourcesFound | SourcesUsed | ToolStep) -> 
 
 
 def _encoded(chunks: list[Chunk], wants_usage: bool) -> bytes:
-    """Encode the chunks of one upstream read, for a single write.
+    """Encode the chunks of one upstream read, for a single write; a ping if there is none.
 
     `wants_usage`: whether chunks that only report usage are included.
     """
+    if not chunks:
+        return PING
     shown = [f"data: {one.text}\n\n" for one in chunks if wants_usage or one.has_choices]
     return "".join(shown).encode()
 
