@@ -233,15 +233,16 @@ for (const [what, spoil] of [
       );
       await send("first");
       await idle();
+      // The text of an answer waits until the file is there, or has failed.
+      await eventually(() => answers.allInnerTexts(), ["one"]);
       await pause(300);
-      expect(await answers.allInnerTexts()).toEqual(["one"]);
       expect(await page.locator("kefu-chat .actions").count()).toBe(0);
       expect(await page.title()).toBe("A shop");
       // The next answer tries again, where the browser lets it.
       isSpoilt = false;
       await send("second");
       await idle();
-      expect(await answers.allInnerTexts()).toEqual(["one", "two"]);
+      await eventually(() => answers.allInnerTexts(), ["one", "two"]);
       expect(await page.locator("kefu-chat .trouble").count()).toBe(0);
     },
   );
