@@ -22,7 +22,7 @@ from tests.unit.docs.pages import GUIDES, ROOT, blocks, name_of
 
 NEEDS: Mapping[str, str] = {
     "an AWS account": r"\baws |\bsam |--stack\b|\$URL",
-    "a package registry": r"\bpip install|\bpip wheel|\bgit pull|\bnpm ",
+    "a package registry": r"\bpip install|\bpip wheel|\buvx |\bgit pull|\bnpm ",
     "a server": r"\bsystemctl|\bjournalctl|\buseradd|\bdocker |\bkubectl |\bhelm |@db\.|/opt/kefu"
     "|/var/lib/kefu &&",
     "a site with HTTPS": r"https://(?:chat|www)\.example\.com(?!/docs/)|\bcertbot",
