@@ -19,6 +19,9 @@ const TARGET = "es2022";
 /** The features that the chat fetches itself; the file for answers fetches the others. */
 const EARLY_FEATURES = ["mount"];
 
+/** The features whose texts are a file of their own in each language, because few sites have them. */
+const WITH_TEXTS = ["contact", "images"];
+
 /**
  * In bytes with brotli: before a visitor shows interest; what the panel needs, which fits into the first
  * ten packets of a connection; all up to an answer with its buttons; and the largest feature. With the
@@ -88,19 +91,27 @@ export async function english(folder = "") {
   return Object.assign({}, ...(await Promise.all(texts)));
 }
 
-/** The dictionaries as JSON, in two files a language: the texts of the panel, and all others. */
+/**
+ * The dictionaries as JSON, by the names of their files: in each language the texts of the panel, those
+ * of some features, and all others.
+ */
 async function dictionaryFiles() {
-  const ofPanel = await english("open/");
-  const json = (texts) => Buffer.from(JSON.stringify(Object.fromEntries(texts)));
-  return new Map(
-    [...(await dictionaries())].flatMap(([language, all]) => {
-      const texts = Object.entries(all);
-      return [
-        [language, json(texts.filter(([name]) => name in ofPanel))],
-        [`answer-${language}`, json(texts.filter(([name]) => !(name in ofPanel)))],
-      ];
-    }),
-  );
+  const parts = await Promise.all([
+    english("open/"),
+    ...WITH_TEXTS.map((name) => english(`features/${name}/`)),
+  ]);
+  const prefixes = ["", ...WITH_TEXTS.map((name) => `${name}-`), "answer-"];
+  const files = [];
+  for (const [language, all] of await dictionaries()) {
+    const texts = prefixes.map(() => ({}));
+    for (const [name, text] of Object.entries(all)) {
+      const at = parts.findIndex((part) => name in part);
+      texts.at(at)[name] = text;
+    }
+    const json = texts.map((part) => Buffer.from(JSON.stringify(part)));
+    files.push(...json.map((part, at) => [prefixes[at] + language, part]));
+  }
+  return new Map(files);
 }
 
 /** The names of the texts that are not translated, by language. */
@@ -148,7 +159,7 @@ export async function made() {
   const known = (...names) =>
     Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_INTEGRITY`, integrities[name]]));
   const features = (await readdir(new URL("features/", SOURCES))).sort();
-  for (const name of features) await add(name, `features/${name}/index.ts`);
+  for (const name of features) await add(name, `features/${name}/index.ts`, { DICTIONARIES });
   const late = features.filter((name) => !EARLY_FEATURES.includes(name));
   const FEATURE_INTEGRITIES = Object.fromEntries(late.map((name) => [name, integrities[name]]));
   await add("answer", "answer/answer.ts", { FEATURE_INTEGRITIES });
@@ -199,7 +210,7 @@ export function measured({ files, sizes, features }) {
   const longest = (pattern) =>
     Math.max(...[...files].map(([name, text]) => (pattern.test(name) ? sizeOf(text) : 0)));
   const [loader, open, answer] = ["loader", "open", "answer"].map((name) => sizeOf(sizes[name]));
-  const panel = open + longest(/^chat-widget-(?!answer-)[\w-]+\.\w+\.json$/u);
+  const panel = open + longest(/^chat-widget-[a-z]{2}(-[A-Z]{2})?\.\w+\.json$/u);
   return {
     loader,
     panel,

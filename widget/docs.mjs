@@ -20,6 +20,7 @@ const MEANINGS = {
     "questions that a visitor can send with one click; at most 6, of 80 characters each",
   ],
   followUps: ["`off`", "no [questions to go on](#buttons-below-an-answer) below an answer"],
+  images: ["`on`", "visitors can send [pictures](#pictures-from-visitors) with a question"],
   consent: ["text", "a text that the visitor must accept before anything is sent"],
   botCheck: [
     "`turnstile:SITEKEY`, `hcaptcha:SITEKEY`",
@@ -94,6 +95,7 @@ const DEFAULTS = {
   accent: () => "green",
   botCheck: () => "off",
   contact: () => "off",
+  images: () => "off",
   webmcp: () => "off",
   open: ({ open }) => (open ? "on" : "off"),
   retry: ({ retries }) => `\`${retries}\``,

@@ -27,6 +27,8 @@ export interface ChatSettings extends TextsByLanguage {
   open?: boolean | undefined;
   retry?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
   followUps?: "off" | undefined;
+  /** Visitors can send pictures, which the service must accept, too. */
+  images?: "on" | undefined;
   firstByteTimeout?: number | undefined;
   sound?: "off" | undefined;
   stallTimeout?: number | undefined;

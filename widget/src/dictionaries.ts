@@ -6,6 +6,7 @@ import type { ContactTexts } from "./features/contact/english.ts";
 import type { CountdownTexts } from "./features/countdown/english.ts";
 import type { EarlierTexts } from "./features/earlier/english.ts";
 import type { EditTexts } from "./features/edit/english.ts";
+import type { PictureTexts } from "./features/images/english.ts";
 import type { ReasonTexts } from "./features/refusal/english.ts";
 import type { TalkTexts } from "./features/talk/english.ts";
 import type { TipTexts } from "./features/tip/english.ts";
@@ -22,6 +23,7 @@ export type Dictionary = Partial<
     CountdownTexts &
     EarlierTexts &
     EditTexts &
+    PictureTexts &
     ReasonTexts &
     TalkTexts &
     TipTexts &
@@ -39,7 +41,8 @@ const LONGEST_WAIT_MS = 4_000;
 
 /**
  * The texts of `language` that are translated; none for English, on failure, or after the time limit.
- * `part`: `answer-` for the texts of answers and features, in place of those of the panel.
+ * `part`: `answer-` for the texts of answers and features, in place of those of the panel; the name of
+ * a feature whose texts are a file of their own, such as `contact-`.
  *
  * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow
  * dictionaries only in `connect-src`, and a page that pins the widget's hash runs no other code.

@@ -31,6 +31,7 @@ export interface Received {
     steps?: boolean;
     approval?: { id: string; approved: boolean };
     message?: string;
+    images?: readonly string[];
     session_id?: string;
     again?: string;
     config_id?: string;
@@ -43,6 +44,7 @@ export interface Received {
 }
 
 export interface KeptMessage {
+  readonly images?: readonly { id: string; type: string; width: number; height: number }[];
   readonly sources?: readonly { number: number; title: string; url: string }[];
   readonly steps?: readonly object[];
   readonly approval?: Approval & { state: string };
@@ -149,6 +151,8 @@ export class ScriptedService {
   readonly rated: unknown[] = [];
   /** The stored messages of the visitor's chat; undefined: the service stores no chats. */
   kept: readonly KeptMessage[] | "gone" | undefined;
+  /** The stored pictures of the chat, as JPEG, by id. */
+  readonly pictures = new Map<string, Buffer>();
   /** The chats that it lists for each user; undefined: it has no lists. */
   chats: readonly object[] | undefined;
   /** The user whose chat that is; to all others it is not there. */
@@ -190,6 +194,7 @@ export class ScriptedService {
     this.answers.length = 0;
     this.looked.length = 0;
     this.kept = undefined;
+    this.pictures.clear();
     this.chats = undefined;
     this.owner = undefined;
     this.contact = WITH_FORM;
@@ -206,6 +211,10 @@ export class ScriptedService {
       response.writeHead(404, CORS).end("{}");
     } else if (request.url?.endsWith("/answer")) {
       response.writeHead(503, { ...CORS, "x-should-retry": "false" }).end("{}");
+    } else if (request.url?.includes("/images/")) {
+      const picture = this.pictures.get(request.url.replace(/.*\//, ""));
+      response.writeHead(picture ? 200 : 404, { ...CORS, "Content-Type": "image/jpeg" });
+      response.end(picture);
     } else if (request.method === "DELETE") response.writeHead(204, CORS).end();
     else if (request.url?.includes("/export?")) {
       response.writeHead(200, { ...CORS, "Content-Type": "text/markdown" }).end("# A chat");

@@ -124,6 +124,7 @@ export default function answer(
     /** The panel exists, with the chat of an earlier page, until `gone` is aborted. */
     drawn: (panel: HTMLElement, gone: AbortSignal) => {
       isDrawn = true;
+      features.tell("drawn", panel);
       // A chat inside the page has no launcher, and never covers the page.
       if (root?.querySelector(".launcher")) fillScreen(panel, gone);
     },

@@ -14,6 +14,7 @@ export const KNOWN = [
   "firstByteTimeout",
   "followUps",
   "greeting",
+  "images",
   "lang",
   "logo",
   "mount",

@@ -48,6 +48,8 @@ export interface Restored {
 export interface Moments {
   /** The file for answers is there. */
   started: [];
+  /** The panel exists, with the chat of an earlier page. */
+  drawn: [panel: HTMLElement];
   /** The items of the header's menu are drawn, with the first answer of any chat. */
   menu: [items: HTMLElement, chat: ChatActs];
   /** The service stores the chat. */
@@ -58,6 +60,8 @@ export interface Moments {
   changed: [node: HTMLElement, turn: Turn, isNew: boolean];
   /** The turn is complete; `row` is the row below it, which is hidden if there is no answer of a model. */
   answered: [row: HTMLElement, turn: Turn];
+  /** The visitor changes the question of `turn`; undefined: the visitor leaves it as it was. */
+  editing: [turn?: Turn];
   /** The question is sent again at `due`, by `performance.now()`; `note` says why. */
   delayed: [note: HTMLElement, due: number];
   /** The answer has ended early; `note` says why. */
@@ -89,5 +93,5 @@ export type Feature = Told & {
 
 /** What the file of a feature exports. */
 export interface FeatureModule {
-  default(kit: Kit): Feature;
+  default(kit: Kit): Feature | Promise<Feature>;
 }

@@ -36,6 +36,7 @@ type Due = DueAt & {
 };
 
 const hasFields = ({ settings }: Kit): boolean => !!(settings.context || settings.preset);
+const hasImages = ({ settings }: Kit): boolean => textOf(settings.images) === "on";
 const hasWebMcp = ({ settings }: Kit): boolean => textOf(settings.webmcp) === "on";
 
 const hasMore = (events: Turn["events"]): boolean => !!events && !!own(events.at(-1), "follow_ups");
@@ -70,6 +71,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   },
   tip: { started: ({ settings }) => !!textOf(settings.tip) },
   // Those that change a question: each one changes what the next one has made.
+  images: { started: hasImages, asking: hasImages },
   check: { asking: ({ settings }) => !!settings.botCheck },
   page: { started: hasFields, asking: hasFields },
   // Before the tools of the page, which it adds to.

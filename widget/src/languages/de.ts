@@ -85,6 +85,17 @@ export default {
   gone: "Das ist nicht mehr möglich.",
   superseded: "Sie haben inzwischen etwas anderes geschrieben. Es wurde nichts geändert.",
   taken: "Ein Mensch hat diesen Chat übernommen. Bitte fragen Sie dort nach.",
+  addPicture: "Bild hinzufügen",
+  pictures: "Zu sendende Bilder",
+  removePicture: "Bild entfernen",
+  picture: "Bild",
+  pictureNote:
+    "Die KI sieht das Bild, unser Team vielleicht auch. Angaben zu Ort und Kamera werden entfernt.",
+  askPicture: "Fragen Sie zum Bild…",
+  notPicture: "Diese Datei kann nicht gesendet werden. Bilder in JPEG, PNG oder WebP schon.",
+  bigPicture: "Dieses Bild ist zu groß zum Senden.",
+  manyPictures: "Mit einer Frage können höchstens drei Bilder gesendet werden.",
+  pictureGone: "Das Bild ist nicht mehr da",
   endings: {
     whole: "Die Antwort ist vollständig",
     stopped: "Angehalten",

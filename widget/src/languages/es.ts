@@ -85,6 +85,17 @@ export default {
   gone: "Esto ya no es posible.",
   superseded: "Ha escrito otro mensaje después. No se ha cambiado nada.",
   taken: "Ahora le atiende una persona. Consúltelo con ella, por favor.",
+  addPicture: "Añadir una imagen",
+  pictures: "Imágenes para enviar",
+  removePicture: "Quitar la imagen",
+  picture: "Imagen",
+  pictureNote:
+    "La IA ve la imagen, y quizá también nuestro equipo. Se eliminan los datos de lugar y cámara.",
+  askPicture: "Pregunte sobre la imagen…",
+  notPicture: "Este archivo no se puede enviar. Sí las imágenes JPEG, PNG o WebP.",
+  bigPicture: "Esta imagen es demasiado grande para enviarla.",
+  manyPictures: "Con una pregunta se pueden enviar tres imágenes como máximo.",
+  pictureGone: "La imagen ya no está aquí",
   endings: {
     whole: "La respuesta está completa",
     stopped: "Detenida",

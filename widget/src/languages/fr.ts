@@ -86,6 +86,17 @@ export default {
   gone: "Ce n’est plus possible.",
   superseded: "Vous avez écrit un autre message depuis. Rien n’a été modifié.",
   taken: "Une personne vous répond maintenant. Veuillez lui demander.",
+  addPicture: "Ajouter une image",
+  pictures: "Images à envoyer",
+  removePicture: "Retirer l’image",
+  picture: "Image",
+  pictureNote:
+    "L’IA voit l’image, et notre équipe peut la voir. Les données de lieu et d’appareil sont supprimées.",
+  askPicture: "Posez une question sur l’image…",
+  notPicture: "Ce fichier ne peut pas être envoyé. Les images JPEG, PNG ou WebP le peuvent.",
+  bigPicture: "Cette image est trop grande pour être envoyée.",
+  manyPictures: "Trois images au plus peuvent être envoyées avec une question.",
+  pictureGone: "L’image n’est plus là",
   endings: {
     whole: "La réponse est terminée",
     stopped: "Arrêtée",

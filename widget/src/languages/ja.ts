@@ -85,6 +85,17 @@ export default {
   gone: "この操作はもうできません。",
   superseded: "その後に別のメッセージが送信されたため、何も変更されていません。",
   taken: "現在は担当者が対応しています。担当者にお尋ねください。",
+  addPicture: "画像を追加",
+  pictures: "送信する画像",
+  removePicture: "画像を削除",
+  picture: "画像",
+  pictureNote:
+    "画像は AI が見ます。担当者が見ることもあります。場所とカメラの情報は取り除かれます。",
+  askPicture: "画像について質問する",
+  notPicture: "このファイルは送信できません。JPEG、PNG、WebP の画像は送信できます。",
+  bigPicture: "この画像は大きすぎて送信できません。",
+  manyPictures: "一つの質問で送信できる画像は 3 枚までです。",
+  pictureGone: "画像はもうここにありません",
   endings: {
     whole: "回答が終わりました",
     stopped: "停止しました",

@@ -85,6 +85,17 @@ export default {
   gone: "Isto já não é possível.",
   superseded: "Você enviou outra mensagem depois. Nada foi alterado.",
   taken: "Uma pessoa atende esta conversa agora. Pergunte a ela, por favor.",
+  addPicture: "Adicionar imagem",
+  pictures: "Imagens a enviar",
+  removePicture: "Remover a imagem",
+  picture: "Imagem",
+  pictureNote:
+    "A IA vê a imagem, e talvez nossa equipe também. Os dados de local e câmera são removidos.",
+  askPicture: "Pergunte sobre a imagem…",
+  notPicture: "Este arquivo não pode ser enviado. Imagens JPEG, PNG ou WebP podem.",
+  bigPicture: "Esta imagem é grande demais para ser enviada.",
+  manyPictures: "Com uma pergunta podem ser enviadas no máximo três imagens.",
+  pictureGone: "A imagem não está mais aqui",
   endings: {
     whole: "A resposta está completa",
     stopped: "Parada",

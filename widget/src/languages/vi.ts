@@ -85,6 +85,17 @@ export default {
   gone: "Không thể thực hiện nữa.",
   superseded: "Bạn đã gửi tin nhắn khác sau đó. Không có gì thay đổi.",
   taken: "Hiện có người đang trả lời cuộc trò chuyện này. Vui lòng hỏi họ.",
+  addPicture: "Thêm ảnh",
+  pictures: "Ảnh sẽ gửi",
+  removePicture: "Bỏ ảnh",
+  picture: "Ảnh",
+  pictureNote:
+    "AI xem ảnh này, và nhóm của chúng tôi có thể xem. Dữ liệu về địa điểm và máy ảnh được xóa.",
+  askPicture: "Hỏi về ảnh…",
+  notPicture: "Không thể gửi tệp này. Có thể gửi ảnh JPEG, PNG hoặc WebP.",
+  bigPicture: "Ảnh này quá lớn để gửi.",
+  manyPictures: "Có thể gửi nhiều nhất ba ảnh cùng một câu hỏi.",
+  pictureGone: "Ảnh không còn ở đây nữa",
   endings: {
     whole: "Đã trả lời xong",
     stopped: "Đã dừng",

@@ -41,6 +41,9 @@ export interface Circumstances {
 /** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
 export type AnswerSource = Pick<Transport, "ready" | "send">;
 
+/** By so much the first byte may be later if there are pictures: 4 MB take a minute at 0.5 Mbit/s. */
+const UPLOAD = 12;
+
 export class Conversation {
   /** Milliseconds from the last failed attempt to the next attempt. */
   waitMs = 0;
@@ -204,7 +207,9 @@ export class Conversation {
 
   #ms(limit: Limit): number {
     if (limit === "back-off") return this.waitMs;
-    return limit === "first-byte" ? this.#around.firstByteMs : this.#around.stallMs;
+    const { firstByteMs, stallMs } = this.#around;
+    if (limit === "stall") return stallMs;
+    return this.#turns.at(-1)?.images ? firstByteMs * UPLOAD : firstByteMs;
   }
 
   #expired(limit: Limit, slept: boolean): void {

@@ -74,7 +74,12 @@ async function widgetOf(
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
     asking: (turn) =>
-      settings.botCheck || settings.context || settings.preset || seat.tools || isClick(turn)
+      settings.botCheck ||
+      settings.context ||
+      settings.images ||
+      settings.preset ||
+      seat.tools ||
+      isClick(turn)
         ? answer.load().then((loaded) => loaded?.asking(turn))
         : undefined,
   });

@@ -141,17 +141,28 @@ function bounded(turns: readonly Turn[]): readonly Turn[] {
   return newest(turns, () => 2);
 }
 
+const isText = (value: unknown): boolean => typeof value === "string";
+
+/** The fields that a turn may lack, and whether a value is valid. */
+const OPTIONAL: Readonly<Record<string, (value: unknown) => boolean>> = {
+  first: isText,
+  at: Number.isFinite,
+  rating: (value) => value === "up" || value === "down",
+  person: isText,
+  images: Array.isArray,
+  events: Array.isArray,
+};
+
 /** A stored turn without an ending was in progress when its page was left. */
 function turnOf(value: unknown): Turn[] {
   const texts = ["id", "question", "answer"].map((name) => own(value, name));
-  if (texts.some((text) => typeof text !== "string")) return [];
+  if (!texts.every(isText)) return [];
   const [id, question, answer] = texts as [string, string, string];
   const ending = own(value, "ending");
-  const first = own(value, "first");
-  const at = own(value, "at");
-  const rating = own(value, "rating");
-  const person = own(value, "person");
-  const events = own(value, "events");
+  const optional = Object.entries(OPTIONAL).flatMap(([name, isValid]) => {
+    const field = own(value, name);
+    return isValid(field) ? [[name, field]] : [];
+  });
   const [pages, links, cited] = ["pages", "links", "cited"].map((name) =>
     own(own(value, "sources"), name),
   );
@@ -162,12 +173,8 @@ function turnOf(value: unknown): Turn[] {
       question,
       answer,
       ending: isEnding(ending) ? ending : "disconnected",
-      ...(typeof first === "string" && { first }),
-      ...(typeof at === "number" && { at }),
-      ...((rating === "up" || rating === "down") && { rating }),
-      ...(typeof person === "string" && { person }),
+      ...Object.fromEntries(optional),
       ...(sources && { sources }),
-      ...(Array.isArray(events) && { events }),
     },
   ];
 }

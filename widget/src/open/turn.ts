@@ -65,6 +65,11 @@ export interface Turn {
   readonly person?: string;
   /** Undefined if the service has no pages of the site: then the answer may link to any address. */
   sources?: Sources | undefined;
+  /**
+   * The visitor's pictures, as the service names them; an empty object for each one that was sent from
+   * this page.
+   */
+  images?: readonly unknown[] | undefined;
   /** The service's events in this answer, for the features. */
   events?: unknown[] | undefined;
   /** Whether the service said that the site's pages do not answer the question. */

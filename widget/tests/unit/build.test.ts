@@ -77,7 +77,7 @@ test("the loader, the panel in one flight, a first answer and each feature are s
   expect(found["first answer"]).toBeGreaterThan(found.loader + found.panel + sizeOf(answer));
 });
 
-test("a language is two files: the texts of the panel, and all others (W9)", () => {
+test("a language is a file for the panel, one for each of some features, and one for all others (W9)", () => {
   const textsOf = (pattern: RegExp): object => {
     const [name = ""] = [...built.files.keys()].filter((file) => pattern.test(file));
     return JSON.parse(`${built.files.get(name)}`);
@@ -85,8 +85,11 @@ test("a language is two files: the texts of the panel, and all others (W9)", () 
   const panel = textsOf(/^chat-widget-zh-CN\./);
   const others = textsOf(/^chat-widget-answer-zh-CN\./);
   expect(panel).toMatchObject({ lang: "zh-CN", title: "在线客服", send: "发送" });
-  expect(others).toMatchObject({ copy: "复制", email: "电子邮箱" });
-  expect(Object.keys(panel).filter((name) => name in others)).toEqual([]);
+  const ofContact = textsOf(/^chat-widget-contact-zh-CN\./);
+  expect(others).toMatchObject({ copy: "复制" });
+  expect(ofContact).toMatchObject({ email: "电子邮箱" });
+  const names = [panel, others, ofContact].flatMap((texts) => Object.keys(texts));
+  expect(new Set(names).size).toBe(names.length);
 });
 
 test("a size does not depend on the hashes in a file (W16)", () => {

@@ -342,6 +342,21 @@ test("a silent attempt is aborted before the next one is sent (W4)", async () =>
   expect(service.cancelled).toEqual([]);
 });
 
+test("with pictures the first byte may take longer, because they are uploaded first (W4, W21)", async () => {
+  const late: Play = { acts: [{ wait: 2 * SHORT }, { send: chunk("ok") + finish() + DONE }] };
+  for (const [images, requests] of [
+    [[{}], 1],
+    [undefined, 2],
+  ] as const) {
+    service.script(late, answer(["ok"]));
+    const turn: Turn = { id: "1", question: "a", answer: "", ending: "disconnected", images };
+    const { conversation, watch } = trial({ firstByteMs: SHORT, before: [turn] });
+    conversation.retry();
+    await watch.until((state) => state === "idle");
+    expect(service.received).toHaveLength(requests);
+  }
+});
+
 test("a retry sends the question with the same id and drops the partial answer (W5)", async () => {
   service.script({ acts: [{ send: chunk("half") }] }, answer(["whole"]));
   const { ask, conversation, watch } = trial();

@@ -114,6 +114,14 @@ test("store: ratings are stored; invalid ones are not (W8)", () => {
   expect(holding(JSON.stringify({ turns })).read().turns).toEqual([turns[0], turn(2), turn(3)]);
 });
 
+test("store: pictures are kept as the service named them, if they are a list (W21)", () => {
+  const turns = [
+    { ...turn(1), images: [{ id: "1-0" }] },
+    { ...turn(2), images: "1-0" },
+  ];
+  expect(holding(JSON.stringify({ turns })).read().turns).toEqual([turns[0], turn(2)]);
+});
+
 const STRANGE = [
   "",
   "{",

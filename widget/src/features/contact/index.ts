@@ -2,6 +2,7 @@
 
 import { atEnd } from "../../answer/at-end.ts";
 import type { Feature, Kit } from "../../answer/feature.ts";
+import { textsOf } from "../../dictionaries.ts";
 import { own } from "../../open/own.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
@@ -11,9 +12,10 @@ import { linkOf, showForm } from "./form.ts";
 import { asksForPerson } from "./person.ts";
 import { contactRequest, withChat } from "./request.ts";
 
-export default function contact({ root, texts, speak, chat, apiUrl, asking, tell }: Kit): Feature {
+export default async function contact(kit: Kit): Promise<Feature> {
+  const { root, texts, script, speak, chat, apiUrl, asking, tell } = kit;
   adopt(root, stylesheet);
-  const words = { ...ENGLISH, ...texts };
+  const words = { ...ENGLISH, ...texts, ...(await textsOf(texts.lang, script?.src, "contact-")) };
   /** The text that the form begins with. */
   let message = "";
   /** The row whose summary `message` is. It may come before the answer itself. */

@@ -16,7 +16,7 @@ function mayChange(turn: Turn): boolean {
   return !!id && !!question && !person && !isToPerson && ending !== "open" && !isClick(turn);
 }
 
-export default function edit({ root, texts, speak }: Kit): Feature {
+export default function edit({ root, texts, speak, tell }: Kit): Feature {
   adopt(root, stylesheet);
   const words = { ...ENGLISH, ...texts };
   const start = (form: HTMLElement, input: HTMLTextAreaElement, chat: ChatActs): void => {
@@ -26,7 +26,9 @@ export default function edit({ root, texts, speak }: Kit): Feature {
       input.value = text;
       input.dispatchEvent(new Event("input"));
     };
-    const end = (): void => {
+    /** `isSent`: the question is replaced. */
+    const end = (isSent = false): void => {
+      if (turn && !isSent) tell("editing");
       turn = undefined;
       note.remove();
     };
@@ -45,6 +47,7 @@ export default function edit({ root, texts, speak }: Kit): Feature {
     const begin = (last: Turn): void => {
       turn = last;
       form.before(note);
+      tell("editing", last);
       write(last.question);
       input.setSelectionRange(input.value.length, input.value.length);
       speak(words.editing);
@@ -62,7 +65,7 @@ export default function edit({ root, texts, speak }: Kit): Feature {
       const text = input.value.trim();
       if (!text) return;
       const old = root?.querySelector(".turn:last-child");
-      end();
+      end(true);
       write("");
       chat.send(text, undefined, true);
       if (!old?.matches(":last-child")) old?.remove();

@@ -34,7 +34,15 @@ export function turnsOf(value: unknown): readonly Turn[] {
       turns.push({ ...time, id, question: "", answer: content, ending: "whole", person });
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
-      turns.push({ ...time, id: idOf(content, last), question: content, answer: "", ending });
+      const images = own(message, "images");
+      const turn: Turn = {
+        ...time,
+        id: idOf(content, last),
+        question: content,
+        answer: "",
+        ending,
+      };
+      turns.push(Array.isArray(images) ? { ...turn, images } : turn);
     } else if (last) {
       last.answer = content;
       const events = eventsOf(message);
@@ -80,7 +88,8 @@ export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly 
     }
     const ending = turn.ending === "stopped" && mine.ending !== "whole" ? mine.ending : turn.ending;
     const { answer, sources, events } = ending === "open" ? mine : turn;
-    all.unshift({ ...mine, answer, sources, events, ending }, ...local.slice(at + 1, left));
+    const { images } = turn;
+    all.unshift({ ...mine, answer, sources, events, images, ending }, ...local.slice(at + 1, left));
     left = at;
   }
   return [...local.slice(0, left), ...all];

@@ -73,9 +73,9 @@ export class Composer {
     this.#refresh();
   }
 
-  /** Clears the text. */
+  /** Clears the text, and what features have added to it. */
   clear(): void {
-    this.#input.value = "";
+    this.node.reset();
     this.#input.style.height = "";
     this.#refresh();
   }
