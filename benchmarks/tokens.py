@@ -30,7 +30,7 @@ def samples() -> dict[str, str]:
     found = {kind: (folder / f"{kind}.txt").read_text(encoding="utf-8") for kind in WRITTEN}
     found["code"] = _read("functions/kefu", "relay/relay.py", "relay/sse.py", "relay/key_pool.py")
     found["typescript"] = _read("widget/src", "*.ts")
-    found["markdown"] = _read(".", "README.md", "docs/performance.md")
+    found["markdown"] = _read(".", "README.md", "benchmarks/README.md")
     found["json"] = _read("events", "*.json")
     return found
 

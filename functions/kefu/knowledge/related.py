@@ -1,6 +1,6 @@
 """English words of a similar meaning, because visitors ask in other words than the pages use.
 
-docs/decisions/0077-related-words-in-the-package.md says where the table comes from.
+docs/decisions/0040-search-by-words-in-sqlite.md says where the table comes from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The transport below httpx: aiohttp's connections and parser, which are written in C.
 
 The module imports both libraries, so other modules import it with the first request. The reasons
-for a transport of our own are in docs/decisions/0042-reading-without-a-task.md.
+for a transport of our own are in docs/decisions/0005-http-client.md.
 """
 
 from __future__ import annotations

@@ -7,7 +7,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 
-TOP = ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+TOP = (
+    "README.md",
+    "README.zh-CN.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "benchmarks/README.md",
+)
 ALL = [ROOT / name for name in TOP] + sorted(ROOT.glob("docs/**/*.md"))
 """Every page; decisions and the changelog name what was there before, too."""
 

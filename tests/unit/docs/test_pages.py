@@ -16,7 +16,7 @@ REFERENCES = {
     "docs/context-reference.md",
     "docs/events.md",
     "docs/panel.md",
-    "docs/performance.md",
+    "benchmarks/README.md",
     "docs/sessions.md",
     "docs/settings.md",
     "docs/tools.md",
