@@ -1,7 +1,7 @@
 """Translates the stores' statements, which are written for SQLite, into those of PostgreSQL.
 
 Both engines share `INSERT … ON CONFLICT`, `RETURNING`, row values and window functions. The rest is
-translated by a few rules, once for each text. docs/decisions/0104-one-text-for-two-engines.md
+translated by a few rules, once for each text. docs/decisions/0007-sqlite-on-the-event-loop.md
 compares this with SQLAlchemy.
 """
 

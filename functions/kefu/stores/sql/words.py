@@ -4,7 +4,7 @@ A turn that is added also gets its topic, the number of its question's terms, fo
 
 The index is an FTS5 table without content. The index holds a number for each word and not the word
 itself: FTS5 keeps entries of deleted rows until it merges them, and b-tree pages may keep copies
-for longer. The reason is in docs/decisions/0056-a-search-index-without-words.md.
+for longer. The reason is in docs/decisions/0024-texts-on-overflow-pages.md.
 
 Turns are added in the worker thread while the file is hardly used, and before a search. Saving a
 chat does not wait for the index.
