@@ -8,6 +8,7 @@ import type {
   Draft,
   Insights,
   Key,
+  Line,
   Mark,
   Message,
   Queue,
@@ -114,10 +115,21 @@ export class Api {
     await this.#send(path, "POST", { operator });
   }
 
-  /** `lineId`: a line that is sent again with the same id is stored once. */
-  async say(id: string, lineId: string, operator: string, text: string): Promise<void> {
-    const line = { client_message_id: lineId, operator, text };
-    await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", line);
+  /**
+   * `lineId`: a line that is sent again with the same id is stored once. Returns why the line was not
+   * translated, if it should have been; otherwise "".
+   */
+  async say(id: string, lineId: string, operator: string, line: Line): Promise<string> {
+    const body = { client_message_id: lineId, operator, ...line };
+    const path = `sessions/${encodeURIComponent(id)}/lines`;
+    return (await this.#json<{ trouble: string }>(path, "POST", body)).trouble;
+  }
+
+  /** A text of a session in the language of the browser. */
+  async translation(id: string, text: string): Promise<string> {
+    const path = `sessions/${encodeURIComponent(id)}/translation`;
+    const { language } = navigator;
+    return (await this.#json<{ text: string }>(path, "POST", { text, language })).text;
   }
 
   async signIns(): Promise<SignIn[]> {
@@ -162,6 +174,11 @@ export class Api {
 
   async exported(id: string, format: string): Promise<Blob> {
     const path = `sessions/${encodeURIComponent(id)}/export?format=${format}`;
+    return (await this.#send(path)).blob();
+  }
+
+  async image(sessionId: string, id: string): Promise<Blob> {
+    const path = `sessions/${encodeURIComponent(sessionId)}/images/${encodeURIComponent(id)}`;
     return (await this.#send(path)).blob();
   }
 

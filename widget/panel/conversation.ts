@@ -9,15 +9,24 @@ import { copyButton } from "./copy.ts";
 import { correction } from "./correction.ts";
 import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
+import { type LoadImage, picturesOf } from "./pictures.ts";
 import { removal } from "./removal.ts";
 import { download } from "./save.ts";
 import { type AnswerActs, isUnanswered, pageOf, sideView } from "./side.ts";
 import { isLive } from "./state/chat.ts";
+import type { Translation } from "./state/translation.ts";
 import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
 import { timeOfDay } from "./times.ts";
+import { translated, translateSwitch } from "./translated.ts";
 import type { About, Attendance, Call, ContactRequest, Message, Whole } from "./types.ts";
+
+/** The newest messages that are translated. */
+const TRANSLATED = 20;
+
+/** The list of sources at the end of an answer. */
+const SOURCES = /\n\n(\[\d+\]: .*\n?)+$/;
 
 export interface Acts {
   readonly about: About | undefined;
@@ -27,7 +36,10 @@ export interface Acts {
 
 export interface StoredActs {
   readonly talk: TalkActs;
+  /** Absent where nothing is translated. */
+  readonly translation?: Translation;
   exported(format: string): Promise<Blob>;
+  readonly image: LoadImage;
   /** Absent if all messages are shown. */
   readonly earlier?: () => void;
   /** Absent where no answer would be found. This and the rest: absent for one who only reads. */
@@ -59,7 +71,7 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
     lines.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
   addForms(Number.POSITIVE_INFINITY);
-  if (stored) lines.append(talkBar(stored.talk, lone));
+  if (stored) lines.append(talkBar(stored.talk, (one) => lone(one, stored)));
   return node;
 }
 
@@ -79,6 +91,7 @@ function filled(
       { className: "bubble user asked" },
       el("p", {}, el("strong", {}, t.asksForPerson), " · ", timeOfDay(created_at)),
       message && el("bdi", { className: "text" }, message),
+      message && stored?.translation && translated(message, stored.translation),
       name && el("p", {}, el("bdi", {}, name)),
       email && el("p", {}, mailLink(email)),
       page && el("p", { className: "muted" }, el("bdi", {}, page)),
@@ -101,8 +114,10 @@ function doneSwitch(form: ContactRequest, mark: NonNullable<StoredActs["mark"]>)
 }
 
 /** A message without a call to a model. */
-function lone(message: Message): HTMLElement {
-  return el("section", { className: "turn", ariaLabel: `#${message.id}` }, bubble(message));
+function lone(message: Message, stored?: StoredActs): HTMLElement {
+  const label = { className: "turn", ariaLabel: `#${message.id}` };
+  const shown = picturesOf(message, stored?.image);
+  return el("section", label, bubble(message, stored?.translation), shown);
 }
 
 function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
@@ -132,6 +147,8 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
   );
   const row = acts.stored ? tools(kept, acts.stored) : el("div", { className: "tools" });
   row.prepend(sourceSwitch(within), whySwitch(within, session.attendance));
+  if (acts.stored?.translation)
+    row.prepend(translateSwitch(acts.stored.translation, acts.stored.talk.operator));
   node.append(row);
   return node;
 }
@@ -175,11 +192,14 @@ function linkTo(id: string): string {
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const { stored } = acts;
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
+  const isNew = message.id >= (kept.messages.at(-TRANSLATED)?.id ?? 0);
+  const translation = isNew ? stored?.translation : undefined;
   const said = el(
     "div",
     { className: "said" },
-    bubble(message),
-    ...answered(message, answer, kept),
+    bubble(message, translation),
+    picturesOf(message, stored?.image),
+    ...answered(message, answer, kept, translation),
   );
   if (answer && stored && !isClick(message)) {
     const after = el("div", { className: "after" }, correction(kept, message));
@@ -210,15 +230,20 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
 }
 
 /** The answer, with the calls of tools at their places. */
-function answered(message: Message, answer: Message | undefined, kept: Whole): Child[] {
+function answered(
+  message: Message,
+  answer: Message | undefined,
+  kept: Whole,
+  translation: Translation | undefined,
+): Child[] {
   const steps = message.steps ?? [];
-  if (!steps.length) return [answer && bubble(answer)];
+  if (!steps.length) return [answer && bubble(answer, translation)];
   const parts = partsOf(answer?.content ?? "", steps);
   // The facts about an answer follow its last text.
   const last = parts.findLast(({ text }) => text);
   return parts.flatMap((part) => [
     part.steps.length > 0 && stepList(part.steps, message, kept),
-    answer && part.text && bubble({ ...answer, content: part.text }, part === last),
+    answer && part.text && bubble({ ...answer, content: part.text }, translation, part === last),
   ]);
 }
 
@@ -227,15 +252,22 @@ function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
   return before.findLast((one) => one.request !== null && one.meta.purpose === call.meta.purpose);
 }
 
-function bubble(message: Message, hasFacts = true): HTMLElement {
-  const { id, role, content, status, created_at, rating, comment, operator } = message;
+/** `translation`: for a message that the operator may read in their language. */
+function bubble(
+  message: Message,
+  translation: Translation | undefined,
+  hasFacts = true,
+): HTMLElement {
+  const { id, role, content, status, created_at, rating, comment, operator, original } = message;
   const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   return el(
     "div",
     { className: `bubble ${role === "user" ? "user" : operator ? "person" : "assistant"}` },
     // Isolated: direction marks in a text must not affect the text around it (T32).
-    role === "user" ? el("bdi", { className: "text" }, content) : answerOf(content),
+    role === "user" ? el("bdi", { className: "text" }, content) : answerOf(original || content),
+    original && el("p", { className: "translation", dir: "auto" }, `${t.sentAs} `, content),
+    translation && !operator && translated(content.replace(SOURCES, ""), translation),
     hasFacts &&
       el(
         "p",

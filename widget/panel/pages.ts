@@ -13,6 +13,7 @@ import type { Operator } from "./state/operator.ts";
 import { Requests } from "./state/requests.ts";
 import { SignIns } from "./state/sign-ins.ts";
 import type { Store } from "./state/store.ts";
+import { Translation } from "./state/translation.ts";
 import type { About, Whole } from "./types.ts";
 
 export interface Surroundings {
@@ -95,8 +96,14 @@ export class SessionPage {
     this.close();
     const chat = new Chat(kept, api);
     this.#chat = chat;
+    const translates = !reads && about.get()?.translates;
+    const translation = translates
+      ? new Translation(operator.get().translates, (text) => api.translation(id, text))
+      : undefined;
     return {
+      ...(translation ? { translation } : {}),
       exported: (format) => api.exported(id, format),
+      image: (name) => api.image(id, name),
       talk: {
         state: chat.state,
         operator,
@@ -107,7 +114,7 @@ export class SessionPage {
           attended();
           return isDone;
         },
-        say: (text) => chat.say(text),
+        say: (text) => chat.say({ text, translate: translation?.isOn.get() ?? false }),
         typed: () => chat.typed(),
       },
       ...(kept.before ? { earlier: () => this.#earlier(kept, Number(kept.before)) } : {}),

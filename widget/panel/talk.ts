@@ -70,7 +70,7 @@ class TalkBar {
     const gap = pane ? pane.scrollHeight - pane.scrollTop - pane.clientHeight : 0;
     for (const message of talk.fresh.slice(this.#count)) this.node.before(this.#shown(message));
     this.#count = talk.fresh.length;
-    this.#alert.textContent = talk.trouble;
+    this.#alert.textContent = talk.trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
     this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
   }

@@ -70,8 +70,18 @@ export interface Message {
   /** The name of the person who wrote the line. */
   readonly operator?: string;
   readonly client_message_id?: string | null;
+  /** What the operator wrote, if `content` is a translation of it; empty or absent otherwise. */
+  readonly original?: string;
   /** The calls of tools for a question; absent without any. */
   readonly steps?: readonly Step[];
+  /** The pictures of a visitor's message; absent without any. */
+  readonly images?: readonly MessageImage[];
+}
+
+export interface MessageImage {
+  readonly id: string;
+  readonly width: number;
+  readonly height: number;
 }
 
 /** A call of a tool in an answer. */
@@ -344,6 +354,13 @@ export interface SignIn {
   readonly own: boolean;
 }
 
+/** What an operator writes to a visitor. */
+export interface Line {
+  readonly text: string;
+  /** Whether the visitor gets it in their language. */
+  readonly translate: boolean;
+}
+
 export interface About {
   readonly version: string;
   readonly model: string;
@@ -357,6 +374,8 @@ export interface About {
   readonly may: string;
   /** The ready replies of operators. */
   readonly replies: readonly Reply[];
+  /** Whether operators can read and write in their language. */
+  readonly translates: boolean;
   readonly has_contact_form: boolean;
   readonly has_pages: boolean;
   readonly presets: readonly string[];

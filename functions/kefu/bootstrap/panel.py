@@ -10,7 +10,8 @@ from kefu import __version__
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
-from kefu.relay.key_pool import KeyPool, KeyState
+from kefu.relay.key_pool import KeyState
+from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError
 from kefu.web.admin.panel import Panel, PanelInfo, PanelPages, PanelSite
 from kefu.web.running import ChatRuntime
@@ -18,6 +19,8 @@ from kefu.web.running import ChatRuntime
 if TYPE_CHECKING:
     from kefu.auth.admin_tokens import AdminTokens
     from kefu.auth.oidc import OidcSignIn
+    from kefu.bootstrap.relay import Relays
+    from kefu.chat.translation import Translator
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.answered import AnsweredPages
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 def operator_panel(
     base: Base,
     runtime: ChatRuntime,
-    pools: Sequence[KeyPool],
+    relays: Relays,
     sessions: SessionService | None,
     contact: DeliveryRunner | None,
     pages: PanelPages | None,
@@ -37,7 +40,7 @@ def operator_panel(
 
     async def key_states() -> Sequence[KeyState]:
         view, now = await store.cooldowns.cooldowns(), base.clock.now()
-        return [state for pool in pools for state in pool.states(view, now)]
+        return [state for pool in relays.pools for state in pool.states(view, now)]
 
     def answers_changed() -> None:
         for one in answered:
@@ -64,7 +67,23 @@ def operator_panel(
         learn_page=learn_page,
         oidc=_oidc(base, tokens) if base.settings.admin_oidc else None,
         own_url=base.settings.admin_url,
+        translators=_translators(base, runtime, relays.summaries) if _translates(base) else None,
     )
+
+
+def _translates(base: Base) -> bool:
+    return base.settings.contact_translate and base.store.sessions is not None
+
+
+def _translators(base: Base, runtime: ChatRuntime, relay: Relay) -> Callable[[str], Translator]:
+    """A translator for the chats of a preset, which takes from the budget of its site."""
+    from kefu.chat.translation import Translator
+
+    def of(preset: str) -> Translator:
+        admission = runtime.services_of(preset).admission
+        return Translator(relay, admission, base.model.sampling, base.clock)
+
+    return of
 
 
 def _oidc(base: Base, tokens: AdminTokens) -> OidcSignIn:
@@ -108,4 +127,5 @@ def _info(base: Base, *, has_form: bool, has_pages: bool) -> PanelInfo:
             if one.origins
         ],
         replies=[one._asdict() for one in settings.replies],
+        translates=_translates(base),
     )

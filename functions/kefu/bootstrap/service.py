@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +29,6 @@ from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
 from kefu.chat.services import Services
 from kefu.chat.summaries import Summaries
-from kefu.relay.key_pool import KeyPool
 from kefu.settings import ConfigurationError, Settings, unknown_variables
 from kefu.web.app import Application, AppParts, create_app
 from kefu.web.caller import Gateway
@@ -99,7 +98,7 @@ def build(
             problems=readiness.problems,
             start=lifecycle.start,
             stop=lifecycle.stop,
-            panel=_panel(base, runtime, relays.pools, sessions, contact, lifecycle),
+            panel=_panel(base, runtime, relays, sessions, contact, lifecycle),
             identities=users,
             origin_secret=origin_secret(base),
             client_keys=ClientKeys(settings.client_keys),
@@ -207,7 +206,7 @@ def _sites(
 def _panel(
     base: Base,
     runtime: ChatRuntime,
-    pools: Sequence[KeyPool],
+    relays: Relays,
     sessions: SessionService | None,
     contact: DeliveryRunner | None,
     lifecycle: Lifecycle,
@@ -220,4 +219,5 @@ def _panel(
     answered = [one for one in every if one]
     files = [lifecycle.pages, *(one.pages for one in lifecycle.sites)]
     learn = page_learner(base, [one for one in files if one])
-    return operator_panel(base, runtime, pools, sessions, contact, lifecycle.pages, answered, learn)
+    asking = sessions, contact, lifecycle.pages, answered, learn
+    return operator_panel(base, runtime, relays, *asking)

@@ -36,6 +36,9 @@ CONTACT_RATE = Rate(10, 3600)
 CHAT_CONTACTS = Rate(3, 3600)
 """Requests for a person in one stored chat."""
 
+TRANSLATION_RATE = Rate(60, 60)
+"""Translations for operators in one stored chat."""
+
 TOOL_RATE = Rate(60, 600)
 """Calls of tools for one address; in one stored chat if addresses have no limit."""
 CARD_RATE = Rate(5, 3600)
@@ -193,6 +196,10 @@ class Admission:
             await self._take(f"tool:{network_of(ip)}", TOOL_RATE)
         elif session:
             await self._take(f"tool of chat:{session}", TOOL_RATE)
+
+    async def admit_translation(self, session: str) -> None:
+        """Count a translation in a stored chat. Raises RateLimited."""
+        await self._take(f"translation:{session}", TRANSLATION_RATE)
 
     async def admit_card(self, session: str) -> None:
         """Count a card in a stored chat. Raises RateLimited."""

@@ -157,6 +157,14 @@ class ContactSettings(Section):
         examples=["# Greeting\n\nHello! I am looking into it."],
     )
 
+    contact_translate: bool = setting(
+        False,
+        "contact.translate",
+        "KEFU_CONTACT_TRANSLATE",
+        "Whether operators can read and write in their language, and visitors in theirs, by "
+        "translations of the model. Each costs tokens: docs/translation.md.",
+    )
+
     @property
     def opening_hours(self) -> OpeningHours | None:
         """When a person answers; None if the settings do not say."""

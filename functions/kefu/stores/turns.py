@@ -64,7 +64,8 @@ class StoredTurn(NamedTuple):
     retries: int = 0
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
-    """The operator who wrote the answer. A turn with an operator has no question."""
+    """The operator who wrote the answer. Such a turn has no question of a visitor: `question` is
+    the original of an answer that was translated."""
     comment: str = ""
     """The visitor's comment on an answer that they rated down."""
     attempt: str = ""
@@ -85,7 +86,7 @@ class StoredTurn(NamedTuple):
         return cls(
             session_id=session_id,
             question_id=question_id,
-            question="",
+            question=line.original,
             status="ok",
             lease=now,
             asked_at=now,
@@ -149,6 +150,7 @@ class StoredTurn(NamedTuple):
             comment=self.comment,
             operator=self.operator,
             steps=self.steps,
+            original=self.question if self.operator else "",
         )
 
     def seen_at(self, now: float) -> Status:

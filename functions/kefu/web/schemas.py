@@ -318,6 +318,15 @@ class LineBody(StrictBody):
     operator: OperatorName = ""
     """For a sign-in without a name."""
     text: Annotated[str, StringConstraints(max_length=4000)]
+    translate: StrictBool = False
+    """Whether the visitor gets the text in their language."""
+
+
+class TranslationBody(StrictBody):
+    """A text of a chat, for an operator who reads another language."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=8000)]
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}$")]
 
 
 class AnswerBody(StrictBody):
@@ -398,6 +407,8 @@ class ShownMessage(TypedDict):
     status: Literal["pending", "ok", "failed", "partial", "interrupted"]
     operator: NotRequired[str]
     """The name of the person who wrote the message; absent for the model's answers."""
+    original: NotRequired[str]
+    """What the person wrote, if `content` is a translation of it."""
     sources: NotRequired[list[ShownSource]]
     """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
     steps: NotRequired[list[ShownStep]]

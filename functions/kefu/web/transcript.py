@@ -40,6 +40,7 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         **({"sources": named(cited)} if cited else {}),
         **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
+        **({"original": message.original} if message.original else {}),
         **({"steps": _steps(message)} if message.steps and message.role == "assistant" else {}),
     }
 

@@ -1,7 +1,7 @@
 /** The opened session: its messages, who attends to it, and what the operator does in it. */
 
 import { uuid } from "../../src/open/uuid.ts";
-import type { Attendance, Message, Whole } from "../types.ts";
+import type { Attendance, Line, Message, Whole } from "../types.ts";
 import { Store } from "./store.ts";
 import { tried } from "./trouble.ts";
 
@@ -17,6 +17,8 @@ export interface Talk {
   readonly fresh: readonly Message[];
   /** Why the operator's last act failed; empty if it did not. */
   readonly trouble: string;
+  /** Why the operator's last line was sent as it is, without a translation; empty otherwise. */
+  readonly untranslated: string;
 }
 
 export interface ChatRequests {
@@ -26,7 +28,7 @@ export interface ChatRequests {
   ): Promise<{ attendance: Attendance; messages: readonly Message[] }>;
   attend(id: string, state: string, operator: string, from?: string): Promise<Attendance>;
   writing(id: string, operator: string): Promise<void>;
-  say(id: string, lineId: string, operator: string, text: string): Promise<void>;
+  say(id: string, lineId: string, operator: string, line: Line): Promise<string>;
 }
 
 const NOBODY: Attendance = { state: "bot", operator: "", since: 0 };
@@ -46,7 +48,7 @@ export class Chat {
     this.#ask = ask;
     this.#known = new Set(messages.map(({ id }) => id));
     const attendance = session.attendance ?? NOBODY;
-    this.state = new Store<Talk>({ attendance, fresh: [], trouble: "" });
+    this.state = new Store<Talk>({ attendance, fresh: [], trouble: "", untranslated: "" });
     setTimeout(() => void this.#poll(), POLL_MS);
   }
 
@@ -90,10 +92,13 @@ export class Chat {
   }
 
   /** Writes to the visitor. */
-  async say(text: string): Promise<boolean> {
+  async say(line: Line): Promise<boolean> {
     const { operator } = this.state.get().attendance;
     // A repetition has the same id: the line may have been stored although its answer was lost.
-    const isSaid = await this.#tried(() => this.#ask.say(this.#id, this.#lineId, operator, text));
+    const isSaid = await this.#tried(async () => {
+      const untranslated = await this.#ask.say(this.#id, this.#lineId, operator, line);
+      this.state.patch({ untranslated });
+    });
     if (isSaid) {
       this.#lineId = uuid();
       this.#saidAt = 0;

@@ -1,9 +1,10 @@
-/** The operator of this tab: the name of their link, or one that they type. */
+/** The operator of this tab: the name of their link, or one that they type, and their choices. */
 
 import { Store } from "./store.ts";
 
 const KEPT = "kefu-panel-operator";
 const KEYS = "kefu-panel-keys";
+const TRANSLATES = "kefu-panel-translate";
 
 export interface Operator {
   /** Decides on the chats that are theirs. */
@@ -12,18 +13,22 @@ export interface Operator {
   readonly isNamed: boolean;
   /** Whether single letters are shortcuts. */
   readonly hasKeys: boolean;
+  /** Whether sessions are translated. */
+  readonly translates: boolean;
 }
 
-/** Only this tab stores the name and the choice of keys. */
+/** Only this tab stores the name and the choices. */
 export function operatorOfTab(): Store<Operator> {
   const operator = new Store<Operator>({
     name: sessionStorage.getItem(KEPT) ?? "",
     isNamed: false,
     hasKeys: sessionStorage.getItem(KEYS) !== "off",
+    translates: sessionStorage.getItem(TRANSLATES) === "on",
   });
-  operator.listen(({ name, hasKeys }) => {
+  operator.listen(({ name, hasKeys, translates }) => {
     sessionStorage.setItem(KEPT, name);
     sessionStorage.setItem(KEYS, hasKeys ? "on" : "off");
+    sessionStorage.setItem(TRANSLATES, translates ? "on" : "off");
   });
   return operator;
 }

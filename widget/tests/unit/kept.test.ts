@@ -121,6 +121,14 @@ const line = (id: number, answer: string): Turn => ({
   person: "Ingrid",
 });
 
+test("kept: a line that is a translation has the person's own words below (H30)", () => {
+  const line = { id: 5, role: "assistant", content: "Ja.", operator: "Ingrid" };
+  const texts = [{ ...line, original: "Yes.\nBye." }, line].map(
+    (one) => turnsOf({ messages: [one] })[0]?.answer,
+  );
+  expect(texts).toEqual(["Ja.\n\n> Yes.\n> Bye.", "Ja."]);
+});
+
 test("kept: lines of a person are turns of their own, not parts of an answer (H4)", () => {
   const messages = [
     { id: 1, role: "user", content: "a", status: "ok" },

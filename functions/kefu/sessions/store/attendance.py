@@ -45,6 +45,8 @@ class OperatorMessage(NamedTuple):
     operator: str
     client_message_id: str
     """The panel's id of the line, by which a retry is recognized."""
+    original: str = ""
+    """What the operator wrote, if `text` is a translation."""
 
 
 class AttendanceStore(Protocol):

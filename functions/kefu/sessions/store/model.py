@@ -77,6 +77,8 @@ class StoredMessage(NamedTuple):
     """The name of the operator who wrote the line; "" for other messages."""
     steps: str = ""
     """The calls of tools between question and answer, which both have: see `kefu.tools.use`."""
+    original: str = ""
+    """For a line of an operator that is a translation: what the operator wrote."""
 
 
 class NewMessage(NamedTuple):

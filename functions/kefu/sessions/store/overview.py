@@ -66,6 +66,7 @@ class Overview(NamedTuple):
     """Number of calls that the visitor declined."""
     line: str = ""
     """The newest message of the visitor or line of an operator, its first `LINE_LENGTH` characters.
+    Of a line that was translated, it is the original.
     Empty on DynamoDB for a chat that was last used with an earlier version."""
     line_by: str = ""
     """The operator who wrote `line`; "" for the visitor."""

@@ -79,6 +79,7 @@ class MessageProcessor:
                 "created_at": message.created_at,
                 "status": message.status,
                 **({"operator": message.operator} if message.operator else {}),
+                **({"original": message.original} if message.original else {}),
             }
             for message in sorted(history, key=lambda message: message.id)
             if message.role in ("user", "assistant")

@@ -88,7 +88,7 @@ class DynamoAttendance(DynamoTurns):
             one=1,
             person="person",
             operator=line.operator,
-            line=line.text[:LINE_LENGTH],
+            line=(line.original or line.text)[:LINE_LENGTH],
             oldest=now - self._retention.session,
         )
         done, item = await self._update(items.session_row(session_id), reserve)

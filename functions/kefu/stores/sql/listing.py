@@ -25,7 +25,9 @@ _NEWEST = (
 )
 _MADE = {
     "comment": _COMMENT,
-    "line": _NEWEST.format(column="CASE WHEN operator = '' THEN question ELSE answer END"),
+    "line": _NEWEST.format(
+        column="CASE WHEN operator = '' OR question <> '' THEN question ELSE answer END"
+    ),
     "line_by": _NEWEST.format(column="operator"),
 }
 """The columns that no table has, by the fields of Overview."""

@@ -42,6 +42,9 @@ def _parts(
         who = one.operator or _WHO.get(one.role, one.role)
         yield f"## {one.id}. {who}, {moment(one.created_at)}{status}"
         yield _block(one.content, "text")
+        if one.original:
+            yield "Written as:"
+            yield _block(one.original, "text")
         if one.rating:
             yield f"Rated {one.rating}{':' if one.comment else '.'}"
         if one.comment:

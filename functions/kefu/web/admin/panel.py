@@ -36,6 +36,7 @@ from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.auth.oidc import OidcSignIn
+    from kefu.chat.translation import Translator
     from kefu.sessions.people.handoff import HandOff
 
 WRONG_TOKENS_RATE = Rate(10, 600)
@@ -101,6 +102,8 @@ class PanelInfo:
     """The sites beside that of the service."""
     replies: Sequence[Mapping[str, str]] = ()
     """The ready replies of operators, each with `name` and `text`."""
+    translates: bool = False
+    """Whether operators can read and write in their language."""
 
     def of_site(self, name: str) -> PanelInfo:
         """The facts for a sign-in to one site."""
@@ -142,6 +145,8 @@ class Panel:
     """The sign-in at an OpenID provider; None without one."""
     own_url: str = ""
     """The public address of this service, with `oidc`."""
+    translators: Callable[[str], Translator] | None = None
+    """The translator of the chats of a preset, by its name; None where nothing is translated."""
     learn_page: Callable[[str], Awaitable[tuple[str, str]]] | None = None
     """Learns one address. Returns the outcome and its reason. Raises InvalidRequest."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Request
 
-from kefu.errors import SessionNotFound
+from kefu.chat.translation import Translator
+from kefu.errors import KefuError, NotFound, SessionNotFound
 from kefu.sessions.people.take_over import change_state, say
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
@@ -13,10 +14,41 @@ from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
 from kefu.web.options import BodyLimits
 from kefu.web.routes.sessions import AFTER
-from kefu.web.schemas import LineBody, StateBody, WritingBody
+from kefu.web.schemas import LineBody, StateBody, TranslationBody, WritingBody
 
 NEWEST_MESSAGES = 100
 """The newest messages, among which new messages are searched."""
+
+SAMPLES = 3
+"""The visitor's newest messages that show their language."""
+
+
+async def _of_chat(panel: Panel, name: SessionId) -> Translator:
+    """The translator of a chat's site. Raises NotFound and SessionNotFound."""
+    if panel.translators is None:
+        raise NotFound("This server does not translate: [contact] translate is off.")
+    session = await panel.stored_chats().session(name)
+    if session is None:
+        raise SessionNotFound("There is no such session.")
+    return panel.translators(session.config_id)
+
+
+async def _translated(
+    panel: Panel, name: SessionId, line: OperatorMessage
+) -> tuple[OperatorMessage, str]:
+    """The line in the visitor's language, or as it is and why."""
+    translator = await _of_chat(panel, name)
+    store, now = panel.stored_chats(), panel.clock.now()
+    newest = await store.messages(name, limit=NEWEST_MESSAGES, now=now)
+    samples = [one.content for one in newest if one.role == "user"][-SAMPLES:]
+    if not samples:
+        return line, "The visitor has written nothing."
+    try:
+        text = panel.runtime.log.secrets.hide(await translator.like(samples, line.text, name))
+    except KefuError as error:
+        return line, str(error)
+    is_same = text.strip() == line.text.strip()
+    return (line if is_same else line._replace(text=text, original=line.text.strip())), ""
 
 
 def talk_routes(panel: Panel) -> APIRouter:
@@ -25,6 +57,7 @@ def talk_routes(panel: Panel) -> APIRouter:
     router = panel_router(panel, "/sessions/{session_id}")
     state_body = Depends(JsonBody(StateBody, limits).read)
     line_body = Depends(JsonBody(LineBody, limits).read)
+    translation_body = Depends(JsonBody(TranslationBody, limits).read)
     writing_body = Depends(JsonBody(WritingBody, limits).read)
 
     @router.get("/talk")
@@ -49,13 +82,24 @@ def talk_routes(panel: Panel) -> APIRouter:
 
     @router.post("/lines")
     async def lines(request: Request, written: LineBody = line_body) -> Json:
+        """Save a line. `trouble`: why it was sent as the operator wrote it, not translated."""
         name = SessionId(request.path_params["session_id"])
         operator = hide(panel.operator_of(request, written.operator))
         line = OperatorMessage(hide(written.text), operator, written.client_message_id)
+        trouble = ""
+        if written.translate and panel.translators and line.text.strip():
+            line, trouble = await _translated(panel, name, line)
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
         panel.runtime.running.write(name, operator, ends=True)
         panel.audit(request, "reply", name)
-        return {"id": saved}
+        return {"id": saved, "trouble": trouble}
+
+    @router.post("/translation")
+    async def translation(request: Request, wanted: TranslationBody = translation_body) -> Json:
+        """A text of the chat in the operator's language."""
+        name = SessionId(request.path_params["session_id"])
+        translator = await _of_chat(panel, name)
+        return {"text": hide(await translator.into(wanted.language, hide(wanted.text), name))}
 
     @router.post("/writing", status_code=204)
     async def writing(request: Request, written: WritingBody = writing_body) -> None:

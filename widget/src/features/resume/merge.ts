@@ -1,5 +1,6 @@
 /** Merges a chat that the service stores with the turns that this browser has. */
 
+import { lineOf } from "../../open/line.ts";
 import { own } from "../../open/own.ts";
 import { sourcesOf } from "../../open/sources.ts";
 import type { Turn } from "../../open/turn.ts";
@@ -31,7 +32,8 @@ export function turnsOf(value: unknown): readonly Turn[] {
     const person = own(message, "operator");
     if (typeof person === "string") {
       const id = `person-${own(message, "id")}`;
-      turns.push({ ...time, id, question: "", answer: content, ending: "whole", person });
+      const answer = String(lineOf(message));
+      turns.push({ ...time, id, question: "", answer, ending: "whole", person });
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
       const images = own(message, "images");

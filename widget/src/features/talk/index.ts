@@ -4,6 +4,8 @@
  */
 
 import type { Feature, Kit } from "../../answer/feature.ts";
+import { textsOf } from "../../dictionaries.ts";
+import { lineOf } from "../../open/line.ts";
 import { own } from "../../open/own.ts";
 import type { Turn } from "../../open/turn.ts";
 import { adopt } from "../../open/view/dom.ts";
@@ -28,9 +30,10 @@ const WATCH_PAUSE = 1 / 8;
 
 const ID = /^person-(\d+)$/;
 
-export default function talk({ root, texts, speak, settings, chat }: Kit): Feature {
+export default async function talk(kit: Kit): Promise<Feature> {
+  const { root, texts, script, speak, settings, chat } = kit;
   adopt(root, stylesheet);
-  const words = { ...ENGLISH, ...texts };
+  const words = { ...ENGLISH, ...texts, ...(await textsOf(texts.lang, script?.src, "talk-")) };
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");
   const head = new Head(root, words, texts.disclaimer);
@@ -110,7 +113,8 @@ export default function talk({ root, texts, speak, settings, chat }: Kit): Featu
   /** Shows the new lines. The next request repeats events that an answer in progress delays. */
   const take = (lines: unknown, questions: unknown): void => {
     for (const line of list(lines)) {
-      const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
+      const [id, person] = ["id", "operator"].map((name) => own(line, name));
+      const answer = lineOf(line);
       if (typeof id !== "number" || id <= newest) continue;
       if (typeof answer !== "string" || typeof person !== "string") continue;
       const at = Date.now();
