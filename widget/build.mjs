@@ -20,7 +20,7 @@ const TARGET = "es2022";
 const EARLY_FEATURES = ["mount"];
 
 /** The features whose texts are a file of their own in each language, because few sites have them. */
-const WITH_TEXTS = ["contact", "images"];
+const WITH_TEXTS = ["contact", "images", "talk"];
 
 /**
  * In bytes with brotli: before a visitor shows interest; what the panel needs, which fits into the first

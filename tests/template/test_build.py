@@ -91,7 +91,7 @@ def served(widget: Path) -> set[str]:
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
     names = (
-        "answer check comment contact countdown earlier edit follow-ups hints images mount open"
+        "answer check colours comment contact countdown earlier edit follow-ups hints images mount open"
         " page page-tools refusal resume talk times tip tools webmcp"
     )
     later = names.split()

@@ -54,6 +54,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   },
   // Only a stored chat keeps the comment.
   comment: { rated: ({ chat }) => !!chat() },
+  colours: { changed: (_kit, node) => !!node.querySelector("pre") },
   countdown: { delayed: () => true },
   earlier: { changed: (_kit, node) => isLong(node) },
   edit: { menu: () => true },

@@ -23,6 +23,9 @@ interface Shown extends Place {
   source: string;
 }
 
+/** A cell of at most so many characters has one line; in Chinese they are as wide as a cell may be. */
+const SHORT_CELL = 18;
+
 /** The lowest bits of a block's number: its position on its page of blocks. */
 const PAGE_BITS = 4;
 
@@ -75,6 +78,10 @@ export class Prose {
       this.#put(shown, at, kids[at] as Parsed, isOpen && at === kids.length - 1);
     }
     for (const gone of shown.kids.splice(kids.length)) gone.node.remove();
+    if (parsed.kind === "td") {
+      const isShort = (kids[0]?.literal.length ?? 0) <= SHORT_CELL;
+      shown.inner.classList.toggle("short", isShort);
+    }
   }
 
   #put(parent: Shown, at: number, parsed: Parsed, isOpen: boolean): void {

@@ -81,6 +81,32 @@ const WIDE = [
   "| Switzerland | Embassy | Monday to Friday | +41 31 357 70 11 | 9 to 12 | appointments |",
 ].join("\n");
 
+const LONG_CELL = "Free from 50 EUR, else 4.90 EUR, and only to addresses on the mainland";
+
+test("a short cell has one line beside long ones, a long one several (W25)", async () => {
+  const rows = ["30–90 days", "4 workdays", "四个工作日以内可以送达"].map(
+    (time) => `| ${time} | ${LONG_CELL} |`,
+  );
+  it.service.script(
+    answer(["| Time | Price |\n|---|---|\n", ...rows.flatMap((row) => [...row, "\n"])]),
+  );
+  const { page, send, idle } = await it.visit();
+  await send("When?");
+  await idle();
+  const lines = await page.locator("kefu-chat td").evaluateAll((cells) =>
+    cells.map((cell) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      const { left, right } = cell.getBoundingClientRect();
+      const inner = text.getBoundingClientRect();
+      const isInside = inner.left >= left && inner.right <= right + 1;
+      return isInside ? new Set([...text.getClientRects()].map(({ top }) => top)).size : 0;
+    }),
+  );
+  expect(lines.filter((_, at) => at % 2 === 0)).toEqual([1, 1, 1]);
+  for (const count of lines.filter((_, at) => at % 2 === 1)) expect(count).toBeGreaterThan(1);
+});
+
 test("a wide table scrolls, and breaks no word; the conversation never scrolls sideways (W8, W10)", async () => {
   it.service.script(answer([`Here:\n\n${WIDE}\n`]));
   const { page, send, idle } = await it.visit();

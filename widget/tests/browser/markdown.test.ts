@@ -61,7 +61,9 @@ for (const [form, write] of Object.entries(FORMS)) {
       page.on("request", (request) => {
         const own = [it.service.url, new URL("/health", it.service.url).href];
         // Those that every first answer fetches.
-        const isPart = /^\/chat-widget-(answer|edit)\./.test(new URL(request.url()).pathname);
+        const isPart = /^\/chat-widget-(answer|colours|edit)\./.test(
+          new URL(request.url()).pathname,
+        );
         const isOwn =
           own.includes(request.url()) || (isPart && request.url().startsWith(it.site.origin));
         if (!isOwn) surprises.push(request.url());
