@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, State
+from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
 from kefu.sessions.store.overview import LINE_LENGTH, SessionFilter
 from kefu.sessions.store.ports import Sessions
@@ -181,6 +182,39 @@ async def test_h5_the_list_is_filtered_by_state(sessions: Sessions, clock: HandC
         assert [row.session.id for row in page.rows] == expected
     [row] = (await sessions.newest(SessionFilter(state="waiting"), None, 10, clock.now)).rows
     assert row.session.attendance == Attendance("waiting", "", clock.now)
+
+
+async def test_h21_a_chat_that_waits_has_the_text_of_its_newest_form(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Only while it waits, and until the form is deleted, alone or with its chat."""
+    await chat_at(sessions, ONE, clock.now, TurnOutcome("ok", "hi"))
+
+    async def ask(id: str, message: str) -> None:
+        clock.now += 1
+        asked = ContactRequest(id, ONE, "", "a@example.org", message, clock.now, due_at=clock.now)
+        await sessions.add_contact(asked)
+        await sessions.set_attendance(ONE, Attendance("waiting", "", clock.now))
+
+    async def listed() -> tuple[str, str]:
+        [row] = (await sessions.newest(SessionFilter(), None, 10, clock.now)).rows
+        return row.session.attendance.state, row.request
+
+    await ask("a", f"Help, {'x' * LINE_LENGTH}")
+    assert await listed() == ("waiting", f"Help, {'x' * (LINE_LENGTH - 6)}")
+    await ask("b", "Anybody?")
+    assert await listed() == ("waiting", "Anybody?")
+    await sessions.set_attendance(ONE, Attendance("person", "Ingrid", clock.now))
+    assert await listed() == ("person", "")
+    await sessions.set_attendance(ONE, Attendance("bot", "Ingrid", clock.now))
+    await ask("c", "Once more.")
+    assert await listed() == ("waiting", "Once more.")
+    for id in ("c", "b", "a"):
+        await sessions.delete_contact(id)
+    assert await listed() == ("waiting", "")
+    await ask("d", "And again.")
+    await sessions.delete_contacts(ONE)
+    assert await listed() == ("waiting", "")
 
 
 async def newest_line(store: Sessions, clock: HandClock) -> tuple[str, str]:

@@ -155,6 +155,7 @@ class Script:
         await store.mark_contact("r", now + 2.5)
         for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
             self.told.returned.append(await store.set_attendance(ONE, change))
+            await self.look()
         line = OperatorMessage("Hello, how can I help?", "Ingrid", "line 1", "Hei!")
         await store.add_line(ONE, line, now)
         self.clock.now += LEASE

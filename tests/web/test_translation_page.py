@@ -41,6 +41,7 @@ async def test_h30_a_switch_shows_translations_and_sends_them(staged: Staged) ->
     seen = visit(
         running,
         ("wait", ".rows a"),
+        ("texts", ["request", ".rows q"]),
         ("click", ".rows a"),
         ("wait", ".talk.live"),
         ("count", ["before", ".translation:visible"]),
@@ -73,6 +74,7 @@ async def test_h30_a_switch_shows_translations_and_sends_them(staged: Staged) ->
         ("hidden", f".user .translation:has-text('{ENGLISH}')"),
         ("kept", "kept"),
     )
+    assert seen["request"] == [HELP]
     assert (seen["before"], seen["overflow"], seen["axe"]) == (0, 0, [])
     assert [one.strip() for one in seen["originals"]] == [QUESTION, ANSWER, HELP]
     assert LINE in seen["said"][0]

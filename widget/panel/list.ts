@@ -116,6 +116,7 @@ function rowOf(row: Row): HTMLElement {
         el("strong", {}, el("bdi", {}, row.title)),
         attendance(row),
       ),
+      row.request && el("q", { className: "row-line", dir: "auto" }, row.request),
       row.line !== row.title &&
         row.line !== "" &&
         el(

@@ -26,6 +26,8 @@ export interface Row {
   readonly line: string;
   /** The operator who wrote `line`; empty for the visitor. */
   readonly line_by: string;
+  /** What a visitor who waits wrote in the form; empty otherwise. */
+  readonly request: string;
 }
 
 /** The newest chats that wait for a person, and those that are with one. */

@@ -70,6 +70,8 @@ class Overview(NamedTuple):
     Empty on DynamoDB for a chat that was last used with an earlier version."""
     line_by: str = ""
     """The operator who wrote `line`; "" for the visitor."""
+    request: str = ""
+    """What a visitor who waits wrote in the form, its first `LINE_LENGTH` characters."""
 
 
 class Page(NamedTuple):

@@ -38,7 +38,8 @@ class DynamoAttendance(DynamoTurns):
         if "bot" in before:
             allowed.append("attribute_not_exists(#state)")
         update = changing(
-            "SET #state = :state, #operator = :operator, #since = :since",
+            "SET #state = :state, #operator = :operator, #since = :since"
+            + " REMOVE #request" * (change.state != "waiting"),
             f"#updated > :oldest AND ({' OR '.join(allowed)})",
             state=change.state,
             operator=change.operator,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kefu.sessions.store.contacts import Before, ContactRequest, newest
+from kefu.sessions.store.overview import LINE_LENGTH
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
 from kefu.stores.dynamodb.upkeep import DynamoUpkeep, count
@@ -50,6 +51,14 @@ class DynamoContacts(DynamoUpkeep):
             new, _ = self._table.put(Row(CONTACTS, request.id), values, replace=False)
             if new:
                 count(self._table, DayChange(date_of(request.created_at), {"handoffs": 1}))
+            if new and request.session_id and request.message:
+                # The list reads no requests.
+                note = change(
+                    "SET #request = :request",
+                    "attribute_exists(pk)",
+                    request=request.message[:LINE_LENGTH],
+                )
+                self._table.update(items.session_row(request.session_id), note)
 
         await self._table.run(work)
 
@@ -135,7 +144,14 @@ class DynamoContacts(DynamoUpkeep):
 
     async def delete_contact(self, id: str) -> None:
         rows = [Row(CONTACTS, id), Row(WAITING, id)]
-        await self._table.run(lambda: items.delete_rows(self._table, rows))
+
+        def work() -> None:
+            if session := items.text_in(self._table.read(rows[0]), "session_id"):
+                forget = change("REMOVE #request", "attribute_exists(pk)")
+                self._table.update(items.session_row(session), forget)
+            items.delete_rows(self._table, rows)
+
+        await self._table.run(work)
 
     async def delete_contacts(self, session_id: str) -> None:
         for request in await self._all_contacts():

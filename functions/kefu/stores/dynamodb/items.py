@@ -184,14 +184,15 @@ def attendance_in(session: Item) -> Attendance:
 
 
 def overview_in(item: Item, now: float) -> Overview:
-    status = cast(Status, text_in(item, "status"))
+    status, session = cast(Status, text_in(item, "status")), session_in(item)
     counts: dict[str, Any] = {name: whole_in(item, name) for name in _COUNTED}
     return Overview(
-        session=session_in(item),
+        session=session,
         status=seen(status, time_in(item, "lease"), now),
         comment=text_in(item, "comment"),
         line=text_in(item, "line"),
         line_by=text_in(item, "line_by"),
+        request=text_in(item, "request") if session.attendance.state == "waiting" else "",
         **counts,
     )
 

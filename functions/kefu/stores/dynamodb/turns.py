@@ -316,7 +316,7 @@ class DynamoTurns(DynamoPasses):
 
         def work() -> None:
             mark = change(
-                "SET #updated = :never REMOVE #title, #line, #comment",
+                "SET #updated = :never REMOVE #title, #line, #comment, #request",
                 "attribute_exists(pk)",
                 never=0,
             )

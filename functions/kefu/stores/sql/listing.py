@@ -23,12 +23,18 @@ _NEWEST = (
     "coalesce((SELECT {column} FROM turns WHERE turns.session = sessions.id"
     " ORDER BY question_id DESC LIMIT 1), '')"
 )
+_REQUEST = (
+    "CASE WHEN state = 'waiting' THEN coalesce((SELECT message FROM contacts"
+    " WHERE contacts.session = sessions.id AND contacts.session <> ''"
+    " ORDER BY contacts.created DESC LIMIT 1), '') ELSE '' END"
+)
 _MADE = {
     "comment": _COMMENT,
     "line": _NEWEST.format(
         column="CASE WHEN operator = '' OR question <> '' THEN question ELSE answer END"
     ),
     "line_by": _NEWEST.format(column="operator"),
+    "request": _REQUEST,
 }
 """The columns that no table has, by the fields of Overview."""
 _SHOWN = tuple(one for one in Overview._fields if one not in ("session", "status"))
@@ -121,5 +127,5 @@ def _of_status(status: str, now: float) -> _Condition:
 def _overview(row: tuple[Any, ...], now: float) -> Overview:
     (status, lease), session, shown = row[:2], row[2:_SHOWN_AT], row[_SHOWN_AT:]
     named = dict(zip(_SHOWN, shown, strict=True))
-    named["line"] = named["line"][:LINE_LENGTH]
+    named |= {name: named[name][:LINE_LENGTH] for name in ("line", "request")}
     return Overview(session=session_in(session), status=seen(status, lease, now), **named)
