@@ -115,7 +115,8 @@ class Script:
         """
         at = self.clock.now + 1.25
         chat = Session(ONE, "a title", "sales", at, at, user="anna@example.org")
-        begun = await self.begin(chat, NewMessage("What do hats cost?", "first"))
+        asked = NewMessage("What do hats cost?", "first", images='[["image/png",1,1]]')
+        begun = await self.begin(chat, asked)
         ended = TurnOutcome(
             "ok", "I do not know.", 20, 5, unanswered=True, first_word=0.25, proved=True
         )
@@ -135,7 +136,8 @@ class Script:
         at = self.clock.now
         assert await self.store.renew(ONE, begun.message.id, begun.retries, at, '[{"id":"a"}]')
         await self.look()
-        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps=STEPS, question="In Rome?"))
+        ended = TurnOutcome("ok", "Thirty.", steps=STEPS, question="In Rome?", images="[]")
+        await self.finish(begun, ended)
         await self.begin(chat, asked)  # the retry of a request, which has its answer
         await self.store.rate(ONE, "second", "up")
 

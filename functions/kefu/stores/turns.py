@@ -74,6 +74,8 @@ class StoredTurn(NamedTuple):
     """Whether the site's pages did not answer. SQLite stores this field elsewhere."""
     steps: str = ""
     """The calls of tools in the answer: see `kefu.tools.use`."""
+    images: str = ""
+    """`StoredMessage.images` of the visitor's message."""
     follows: bool = False
     """Whether the message came within `SOON` of the visitor's message before it. SQL databases
     derive this field at the end of the turn."""
@@ -114,6 +116,7 @@ class StoredTurn(NamedTuple):
             lease=now + LEASE,
             asked_at=now,
             client_message_id=asked.client_message_id,
+            images=asked.images,
             follows=is_soon(former, now),
         )
 
@@ -133,6 +136,7 @@ class StoredTurn(NamedTuple):
             created_at=self.asked_at,
             client_message_id=self.client_message_id,
             steps=self.steps,
+            images=self.images,
         )
 
     def answer_message(self, now: float) -> StoredMessage | None:
@@ -263,6 +267,7 @@ def answered(ended: TurnOutcome, now: float) -> dict[str, Any]:
         "unanswered": ended.unanswered,
         "steps": ended.steps,
         **({"question": ended.question} if ended.question else {}),
+        **({} if ended.images is None else {"images": ended.images}),
     }
 
 

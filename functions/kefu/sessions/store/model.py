@@ -77,6 +77,9 @@ class StoredMessage(NamedTuple):
     """The name of the operator who wrote the line; "" for other messages."""
     steps: str = ""
     """The calls of tools between question and answer, which both have: see `kefu.tools.use`."""
+    images: str = ""
+    """For a visitor's message: types and sizes of its images, as `kefu.images.stored` writes them.
+    """
     original: str = ""
     """For a line of an operator that is a translation: what the operator wrote."""
 
@@ -90,6 +93,8 @@ class NewMessage(NamedTuple):
     """Whether a message with a complete answer gets a new answer."""
     attempt: str = ""
     """The client's id of a request with `replaces`, by which a retry is recognized."""
+    images: str = ""
+    """As in `StoredMessage`. A message that is sent again keeps the images that it had."""
 
 
 class BeginResult(NamedTuple):
@@ -129,6 +134,8 @@ class TurnOutcome(NamedTuple):
     question: str = ""
     """The message's new text, if its visitor has changed it. Saved only together with `text`, so
     that a failure leaves the earlier question with its answer."""
+    images: str | None = None
+    """The message's new images, as in `StoredMessage`; None: unchanged. Saved as `question` is."""
     proved: bool = False
     """Whether the answer cites a source of the site's pages."""
 

@@ -117,6 +117,23 @@ class SessionStore(Protocol):
         ...
 
 
+class ImageStore(Protocol):
+    """Stores the images of visitors' messages, for as long as their sessions."""
+
+    async def save_images(
+        self, session_id: SessionId, message_id: int, images: Sequence[bytes]
+    ) -> None:
+        """Save the images of a message that `begin` has saved, in place of all that it had.
+
+        Saves nothing for a session that is absent, deleted or expired.
+        """
+        ...
+
+    async def image(self, session_id: SessionId, message_id: int, number: int) -> bytes | None:
+        """An image by its number in its message, from 0; None if it is absent."""
+        ...
+
+
 class CallStore(Protocol):
     """Stores the requests to models and their responses, for operators."""
 
@@ -179,6 +196,7 @@ class SessionIndex(Protocol):
 
 class Sessions(
     SessionStore,
+    ImageStore,
     CallStore,
     SessionIndex,
     ContactStore,
@@ -187,7 +205,7 @@ class Sessions(
     PassStore,
     Protocol,
 ):
-    """All seven ports; each database engine implements them together."""
+    """All eight ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
         """The bytes that the store takes, its log included; None for a store without a count.

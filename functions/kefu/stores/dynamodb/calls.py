@@ -28,18 +28,19 @@ class DynamoCalls(DynamoAttendance):
         now = self._clock()
         pk = items.calls_pk(call.session_id)
         row = Row(pk, f"call#{call.message_id:010}#{call.number:04}")
-        written = await self._put_parts(row, pack(call), call.created_at)
+        at = call.created_at
+        written = await self._put_parts(row, pack(call), at, int(at + self._retention.raw) + 1)
         # A concurrent deletion of the session may have missed these items, so check afterwards.
         if not await self._session(call.session_id, now):
             await self._table.run(lambda: items.delete_rows(self._table, written))
 
-    async def _put_parts(self, row: Row, body: bytes, at: float) -> list[Row]:
+    async def _put_parts(self, row: Row, body: bytes, at: float, expires: int) -> list[Row]:
         parts = [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
         rows = [Row(row.pk, f"{row.sk}#{number:02}") for number in range(len(parts))]
         fixed = {
             "created": value_of(at),
             "parts": value_of(len(parts)),
-            "expires": value_of(int(at + self._retention.raw) + 1),
+            "expires": value_of(expires),
         }
 
         def put() -> None:

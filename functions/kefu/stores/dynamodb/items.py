@@ -7,6 +7,7 @@
     session#ID           client#CLIENT-ID         the turn number of a client message id
     calls#ID             call#0000000007#0001#00  a part of an upstream call
     calls#ID             text#DIGEST#00           a part of a text; only of earlier versions
+    images#ID#0          0000000007#00            a part of the first image of a message
     active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
     queue#…                                       see `queues`
     days                 2026-01-31               the totals of a day
@@ -74,6 +75,15 @@ def client_row(session_id: str, client_message_id: str) -> Row:
 
 def calls_pk(session_id: str) -> str:
     return f"calls#{session_id}"
+
+
+def images_pk(session_id: str, number: int) -> str:
+    return f"images#{session_id}#{number}"
+
+
+def image_row(session_id: str, message_id: int, number: int) -> Row:
+    """The beginning of the key of an image's parts."""
+    return Row(images_pk(session_id, number), f"{message_id:010}")
 
 
 def active_at(at: float) -> str:

@@ -18,7 +18,7 @@ from kefu.sessions.store.overview import (
     UserSessions,
 )
 from kefu.stores.dynamodb import items
-from kefu.stores.dynamodb.calls import DynamoCalls
+from kefu.stores.dynamodb.images import DynamoImages
 from kefu.stores.dynamodb.queues import (
     CONVERTED,
     entries,
@@ -80,7 +80,7 @@ Position = tuple[float, str]
 """`(updated_at, id)`, the sort key of the list of sessions."""
 
 
-class DynamoSessions(DynamoCalls):
+class DynamoSessions(DynamoImages):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:

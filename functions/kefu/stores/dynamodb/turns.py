@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kefu.images import MAX_IMAGES
 from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
@@ -326,6 +327,8 @@ class DynamoTurns(DynamoPasses):
                 listed = [items.active_row(active, session_id), *queued]
                 items.delete_rows(self._table, listed)
             items.delete_partition(self._table, items.calls_pk(session_id))
+            for number in range(MAX_IMAGES):
+                items.delete_partition(self._table, items.images_pk(session_id, number))
             items.delete_partition(self._table, row.pk, keep=row)
             items.delete_rows(self._table, [row])
 

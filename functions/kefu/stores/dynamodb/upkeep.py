@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
+from kefu.images import MAX_IMAGES
 from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.store.overview import LINE_LENGTH, Day, ToolDay
 from kefu.stores.dynamodb import items
@@ -227,11 +228,12 @@ class DynamoUpkeep:
         return int(now + 1.5 * self._retention.session)
 
     def _renew(self, session_id: SessionId, now: float) -> None:
-        """Extend the expiry of all turns of a session that is still in use."""
+        """Extend the expiry of all turns and images of a session that is still in use."""
         pk, expires = items.session_pk(session_id), self._turns_expire(now)
         extend = change("SET #expires = :expires", "attribute_exists(pk)", expires=expires)
-        for item in self._table.query(pk, (" ", items.LAST_TURN), keys_only=True):
-            self._table.update(items.row_of(item), extend)
+        for one in (pk, *(items.images_pk(session_id, n) for n in range(MAX_IMAGES))):
+            for item in self._table.query(one, (" ", items.LAST_TURN), keys_only=True):
+                self._table.update(items.row_of(item), extend)
         self._table.update(items.trim_state_row(session_id), extend)
         renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
         self._table.update(items.session_row(session_id), renewed)

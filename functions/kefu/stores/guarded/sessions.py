@@ -84,6 +84,8 @@ class GuardedSessions:
     used = _guarded("measuring the store", Sessions.used, "chat")
     renew = _guarded("renewing a turn", Sessions.renew)
     finish = _guarded("saving the end of a turn", Sessions.finish)
+    save_images = _guarded("saving images", Sessions.save_images)
+    image = _guarded("reading an image", Sessions.image)
     record = _guarded("saving a call", Sessions.record)
     save_trim_state = _guarded("saving a state of trimming", Sessions.save_trim_state)
     delete = _guarded("deleting a session", Sessions.delete)

@@ -120,6 +120,14 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE days ADD COLUMN again bigint NOT NULL DEFAULT 0;
     ALTER TABLE days ADD COLUMN proved bigint NOT NULL DEFAULT 0
     """,
+    # 5: the images of messages.
+    """
+    ALTER TABLE turns ADD COLUMN images text NOT NULL DEFAULT '';
+    CREATE TABLE images (
+      session text COLLATE "C" NOT NULL, message integer NOT NULL, number integer NOT NULL,
+      image bytea NOT NULL, PRIMARY KEY (session, message, number)
+    )
+    """,
 )
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM kefu_schema"

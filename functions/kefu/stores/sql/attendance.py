@@ -5,7 +5,7 @@ from __future__ import annotations
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
 from kefu.stores.sql.database import SqlConnection, hold
-from kefu.stores.sql.passes import SqlPasses
+from kefu.stores.sql.images import SqlImages
 from kefu.stores.sql.rows import add_turn
 from kefu.stores.sql.turns import ASKED, transaction
 from kefu.stores.turns import StoredTurn, may_change
@@ -20,7 +20,7 @@ _NUMBER = (
 )
 
 
-class SqlAttendance(SqlPasses):
+class SqlAttendance(SqlImages):
     """Every method raises StoreUnavailable when the database fails."""
 
     @transaction

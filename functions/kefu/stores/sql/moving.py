@@ -18,6 +18,8 @@ from kefu.stores.sql.database import Database, SqlConnection, writing
 
 AT_ONCE: Final = 500
 """Rows of one transaction."""
+LARGE_AT_ONCE: Final = 10
+"""Rows of one transaction with images, which have up to a megabyte each."""
 
 TABLES: Final = {
     "secrets": "name",
@@ -25,6 +27,7 @@ TABLES: Final = {
     "titles": "session",
     "turns": "session, question_id",
     "calls": "session, message, number",
+    "images": "session, message, number",
     "texts": "session, digest",
     "trim_states": "session",
     "contacts": "id",
@@ -100,7 +103,8 @@ def _part(
     db: SqlConnection, table: str, key: str, columns: Sequence[str], after: tuple[Any, ...] | None
 ) -> Sequence[tuple[Any, ...]]:
     where = f" WHERE ({key}) > ({_marks(after)})" if after else ""
-    sql = f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY {key} LIMIT {AT_ONCE}"  # noqa: S608
+    limit = LARGE_AT_ONCE if table == "images" else AT_ONCE
+    sql = f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY {key} LIMIT {limit}"  # noqa: S608
     rows = db.execute(sql, after or ()).fetchall()
     return [_plain(table, columns, row) for row in rows]
 

@@ -87,6 +87,7 @@ _COUNT_CALLS = (
 
 OWNED = {
     "calls": "(message, number)",
+    "images": "(message, number)",
     "texts": "digest",
     "turns": "question_id",
     "trim_states": "session",

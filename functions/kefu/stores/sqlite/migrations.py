@@ -259,6 +259,15 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE days ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE days ADD COLUMN proved INTEGER NOT NULL DEFAULT 0
     """,
+    # 20: the images of messages, on overflow pages as all columns after `fill`.
+    """
+    ALTER TABLE turns ADD COLUMN images TEXT NOT NULL DEFAULT '';
+    CREATE TABLE images (
+      session TEXT NOT NULL, message INTEGER NOT NULL, number INTEGER NOT NULL,
+      fill BLOB NOT NULL DEFAULT (zeroblob({fill})), image BLOB NOT NULL,
+      PRIMARY KEY (session, message, number)
+    ) WITHOUT ROWID
+    """,
 )
 
 PAGE_SIZE = 1024
