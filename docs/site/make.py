@@ -24,6 +24,13 @@ ZENSICAL = ROOT / ".venv-release/bin/zensical"
 TOP = ("README.md", "README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
 HOST = "127.0.0.1"
 PORT, CHAT_PORT = 8001, 8002
+SETTINGS = f"""\
+[chat]
+origins = ["http://{HOST}:{PORT}"]
+
+[knowledge]
+file = "docs.kefu"
+"""
 ROW = re.compile(r"^\| (?:\*\*)?([^|*]+?)(?:\*\*)? \| (.+) \|$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"")
 
@@ -134,10 +141,7 @@ def learn(*, check: bool) -> int:
 
 def serve() -> int:
     """Serve the site and a Kefu that answers from it, until Ctrl-C."""
-    (OUT / "kefu.toml").write_text(
-        f'[access]\norigins = ["http://{HOST}:{PORT}"]\n\n[knowledge]\nfile = "docs.kefu"\n',
-        encoding="utf-8",
-    )
+    (OUT / "kefu.toml").write_text(SETTINGS, encoding="utf-8")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(OUT / "html"))
     site = http.server.ThreadingHTTPServer((HOST, PORT), handler)
     threading.Thread(target=site.serve_forever, daemon=True).start()

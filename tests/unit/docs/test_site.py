@@ -12,10 +12,11 @@ from types import ModuleType
 
 import pytest
 
+from kefu.settings import load
 from tests.unit.docs.pages import GUIDES, ROOT, name_of
 
 
-def load() -> ModuleType:
+def load_site() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_site", ROOT / "docs/site/make.py")
     assert spec
     assert spec.loader
@@ -24,7 +25,7 @@ def load() -> ModuleType:
     return module
 
 
-site = load()
+site = load_site()
 
 
 def pages_of(entries: list[dict[str, object]]) -> list[str]:
@@ -46,6 +47,14 @@ def test_the_menu_leads_to_every_guide_once() -> None:
 def test_the_menu_is_valid_toml() -> None:
     text = f"nav = {site.toml_of(site.menu())}"
     assert tomllib.loads(text)["nav"] == site.menu()
+
+
+def test_the_settings_of_its_chat_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kefu.toml").write_text(site.SETTINGS)
+    monkeypatch.chdir(tmp_path)
+    assert load({}).allowed_origins == ("http://127.0.0.1:8001",)
 
 
 @pytest.mark.slow
