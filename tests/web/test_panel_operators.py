@@ -53,6 +53,13 @@ async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
     with OidcProvider() as provider:
         running = served(staged, provider)
         steps = [
+            ["open", f"{running.url}/admin#refused=not_an_operator"],
+            ["texts", ["stranger", ".entrance .trouble"]],
+            ["axe", "refused"],
+            ["address", "address"],
+            ["open", "about:blank"],
+            ["open", f"{running.url}/admin#refused=<b>Call"],
+            ["texts", ["forged", ".entrance .trouble"]],
             ["open", f"{running.url}/admin"],
             ["wait", ".entrance a"],
             ["axe", "entrance"],
@@ -62,4 +69,7 @@ async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
         script = SCRIPT.with_name("panel_visit.mjs")
         seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
     assert seen["axe"] == []
+    assert "may not use this panel" in seen["stranger"][0]
+    assert "The sign-in is not valid" in seen["forged"][0]
+    assert seen["address"] == f"{running.url}/admin"
     assert f"redirect_uri={quote(CALLBACK, safe='')}" in seen["foreign"][0]

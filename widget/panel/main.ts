@@ -30,6 +30,7 @@ import { keepTime } from "./times.ts";
 import type { About } from "./types.ts";
 
 const TICKET = "#ticket=";
+const REFUSED = "#refused=";
 
 const api = new Api();
 const operator = operatorOfTab();
@@ -236,7 +237,8 @@ async function begin(): Promise<void> {
   });
   keepTime();
   if (location.hash.startsWith(TICKET)) return withTicket();
-  if (!api.hasPass) return locked();
+  const refusal = takenRefusal();
+  if (!api.hasPass) return locked(refusal);
   try {
     await start();
   } catch (error) {
@@ -248,6 +250,14 @@ addEventListener("hashchange", () => {
   if (location.hash.startsWith(TICKET)) void withTicket();
   else if (!isLocked()) route();
 });
+
+/** Why the sign-in at a provider was refused, which is removed from the address; "" if it was not. */
+function takenRefusal(): string {
+  if (!location.hash.startsWith(REFUSED)) return "";
+  const code = location.hash.slice(REFUSED.length);
+  history.replaceState(null, "", location.pathname);
+  return t.refused[code] ?? t.refusedElse;
+}
 
 /** Removes the ticket from the address first, so that it does not stay in the browser's history. */
 async function withTicket(): Promise<void> {

@@ -76,6 +76,12 @@ const en = {
     "Open a link from `kefu admin-link`, or from the start of `kefu serve --panel`; or enter the token of the service.",
   enterFailed: "The panel stays locked: a link opens it once, and expires.",
   signIn: "Sign in",
+  refused: {
+    not_an_operator: "You have signed in, but may not use this panel. Ask its owner to add you.",
+    rate_limit_exceeded: "Too many sign-ins failed. Try again in some minutes.",
+    upstream_service_unavailable: "The provider of the sign-in does not answer. Try again.",
+  } as Record<string, string>,
+  refusedElse: "The sign-in is not valid, or took too long. Sign in again.",
   token: "ADMIN_TOKEN",
   enter: "Open",
   from: "From",
@@ -221,6 +227,12 @@ export type Texts = typeof en;
 
 const zh: Texts = {
   signIn: "登录",
+  refused: {
+    not_an_operator: "登录成功，但您无权使用此面板。请联系面板的所有者。",
+    rate_limit_exceeded: "登录失败次数过多，请几分钟后再试。",
+    upstream_service_unavailable: "登录服务没有响应，请重试。",
+  },
+  refusedElse: "登录无效或超时，请重新登录。",
   token: en.token,
   title: "Kefu 面板",
   sessions: "会话",
