@@ -12,7 +12,8 @@ from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.oidc_provider import OidcProvider
-from tests.web.test_contact import in_panel, send, settings, wait_until
+from tests.web.test_contact import TOKEN, in_panel, send, settings, wait_until
+from tests.web.test_insights_page import visit
 from tests.web.test_oidc import CALLBACK, served
 from tests.web.test_sign_ins import link, listed
 
@@ -73,3 +74,25 @@ async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
     assert "The sign-in is not valid" in seen["forged"][0]
     assert seen["address"] == f"{running.url}/admin"
     assert f"redirect_uri={quote(CALLBACK, safe='')}" in seen["foreign"][0]
+
+
+async def test_h25_an_operator_sees_that_a_colleague_takes_the_open_chat_unasked(
+    staged: Staged,
+) -> None:
+    """The panel asks for the queue anyway, within 5 seconds."""
+    running = staged(1, **settings())
+    visitor = Visitor(running)
+    await visitor.say("Can I send it back?")
+    state = f"{running.url}/admin/api/sessions/{visitor.session_id}/state"
+    taken = {"state": "person", "operator": "Ingrid"}
+    seen = await asyncio.to_thread(
+        visit,
+        running,
+        ("wait", ".rows a"),
+        ("click", ".rows a"),
+        ("wait", ".talk:has-text('The model answers')"),
+        ("post", [state, taken, {"Authorization": f"Bearer {TOKEN}"}]),
+        ("wait", ".talk:has-text('Ingrid')"),
+        ("texts", ["buttons", ".talk .accent"]),
+    )
+    assert "Take over from" in seen["buttons"][0]

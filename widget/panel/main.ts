@@ -232,8 +232,9 @@ async function begin(): Promise<void> {
   const keys = shortcuts(operator, { step: (by) => stepIn(aside, by), back });
   const controls = [bell(watch.state, { isSeen, open }), ...keys];
   frame(nav, watch.state, about, controls, { read, leave });
-  watch.state.listen(({ hasChanged }) => {
+  watch.state.listen(({ hasChanged, ids }) => {
     if (hasChanged && isListed()) void inbox.refresh();
+    session.watch(ids);
   });
   keepTime();
   if (location.hash.startsWith(TICKET)) return withTicket();

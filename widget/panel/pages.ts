@@ -80,6 +80,11 @@ export class SessionPage {
     return this.#view(await this.#with.api.session(id));
   }
 
+  /** `ids`: the sessions that wait for a person or are with one. */
+  watch(ids: ReadonlySet<string>): void {
+    if (this.#chat && ids.has(this.#chat.id)) this.#chat.queued();
+  }
+
   /** Ends the requests for new messages. */
   close(): void {
     this.#chat?.close();

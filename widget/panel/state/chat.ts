@@ -35,7 +35,7 @@ const NOBODY: Attendance = { state: "bot", operator: "", since: 0 };
 
 export class Chat {
   readonly state: Store<Talk>;
-  readonly #id: string;
+  readonly id: string;
   readonly #ask: ChatRequests;
   readonly #known: Set<number>;
   #lineId = uuid();
@@ -44,7 +44,7 @@ export class Chat {
   #isOpen = true;
 
   constructor({ session, messages }: Whole, ask: ChatRequests) {
-    this.#id = session.id;
+    this.id = session.id;
     this.#ask = ask;
     this.#known = new Set(messages.map(({ id }) => id));
     const attendance = session.attendance ?? NOBODY;
@@ -57,6 +57,11 @@ export class Chat {
     this.#isOpen = false;
   }
 
+  /** Looks who has the session, which is in the queue now: somebody may have taken it unasked. */
+  queued(): void {
+    if (!isLive(this.state.get().attendance)) void this.#look().catch(() => {});
+  }
+
   /** Asks for new messages while somebody waits, until the session is left. */
   async #poll(): Promise<void> {
     if (!this.#isOpen) return;
@@ -67,7 +72,7 @@ export class Chat {
 
   async #look(): Promise<void> {
     const after = Math.max(0, ...this.#known) - OVERLAP;
-    const { attendance, messages } = await this.#ask.talk(this.#id, after);
+    const { attendance, messages } = await this.#ask.talk(this.id, after);
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
     this.state.patch({ attendance, fresh: [...this.state.get().fresh, ...came] });
@@ -76,7 +81,7 @@ export class Chat {
   /** Takes the session over, hands it back or closes it. `takenFrom`: the operator who has it. */
   attend(state: string, operator: string, takenFrom?: string): Promise<boolean> {
     return this.#tried(async () => {
-      const attendance = await this.#ask.attend(this.#id, state, operator, takenFrom);
+      const attendance = await this.#ask.attend(this.id, state, operator, takenFrom);
       this.state.patch({ attendance });
     });
   }
@@ -88,7 +93,7 @@ export class Chat {
     this.#saidAt = now;
     const { operator } = this.state.get().attendance;
     // A failure shows with the line itself.
-    void this.#ask.writing(this.#id, operator).catch(() => {});
+    void this.#ask.writing(this.id, operator).catch(() => {});
   }
 
   /** Writes to the visitor. */
@@ -96,7 +101,7 @@ export class Chat {
     const { operator } = this.state.get().attendance;
     // A repetition has the same id: the line may have been stored although its answer was lost.
     const isSaid = await this.#tried(async () => {
-      const untranslated = await this.#ask.say(this.#id, this.#lineId, operator, line);
+      const untranslated = await this.#ask.say(this.id, this.#lineId, operator, line);
       this.state.patch({ untranslated });
     });
     if (isSaid) {

@@ -15,6 +15,8 @@ export interface Waiting {
   readonly held: string;
   /** The chats that wait for a person. */
   readonly rows: readonly Row[];
+  /** The ids of the chats that wait for a person or are with one. */
+  readonly ids: ReadonlySet<string>;
   /** The chats that were not in the look before, or have a new line. */
   readonly fresh: readonly Row[];
   /** Why deliveries fail. */
@@ -38,6 +40,7 @@ export class Watch {
     waits: "",
     held: "",
     rows: [],
+    ids: new Set(),
     fresh: [],
     trouble: "",
     hasChanged: false,
@@ -84,7 +87,8 @@ export class Watch {
     const waits = countOf(waiting.rows, waiting.cursor);
     const held = countOf(person.rows, person.cursor);
     const hasChanged = fresh.length > 0 || known.size !== rows.length;
-    this.state.set({ count, waits, held, rows: waiting.rows, fresh, trouble, hasChanged });
+    const ids = new Set([...waiting.rows, ...person.rows].map(({ id }) => id));
+    this.state.set({ count, waits, held, rows: waiting.rows, ids, fresh, trouble, hasChanged });
   }
 }
 

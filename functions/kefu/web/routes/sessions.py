@@ -188,7 +188,9 @@ def person_routes(kept: KeptChats) -> APIRouter:
     @router.get("", summary="Who answers a chat, and the new messages of a person")
     async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
         session = await kept.polled(request, request.path_params["session_id"])
-        newest = await kept.sessions.page(session, None, NEWEST_MESSAGES)
+        # A chat that was never with a person has no lines: most requests read no messages.
+        has_lines = session.attendance.since > 0
+        newest = await kept.sessions.page(session, None, NEWEST_MESSAGES) if has_lines else ()
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         shown = kept.sessions.deps.processor.format_history_for_display(lines)
         state, operator, _ = session.attendance
