@@ -67,6 +67,8 @@ const session = new SessionPage(surroundings);
 let wanted = "";
 /** Counts the views: results of earlier requests are dropped. */
 let shown = 0;
+/** Ends with the sign-in, or with the page for it. What it shows is made again by the next one. */
+let signIn = new AbortController();
 
 function isLocked(): boolean {
   return document.body.classList.contains("locked");
@@ -172,11 +174,18 @@ async function openFile(chosen: File | undefined): Promise<void> {
   void show(() => conversation(kept, { about: undefined }));
 }
 
+function nextSignIn(): AbortSignal {
+  signIn.abort();
+  signIn = new AbortController();
+  return signIn.signal;
+}
+
 function locked(message = ""): void {
   wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
   document.body.classList.add("locked");
   session.close();
-  main.replaceChildren(entrance(message, hasProvider, (token) => void enter(token)));
+  const provider = hasProvider.until(nextSignIn());
+  main.replaceChildren(entrance(message, provider, (token) => void enter(token)));
   // Without an answer, the link of an operator and the token are left.
   void api
     .hasProvider()
@@ -202,20 +211,21 @@ async function start(): Promise<void> {
   operator.patch({ name: facts.operator || name, isNamed: facts.operator !== "" });
   document.body.classList.remove("locked");
   main.replaceChildren(aside, pane);
+  const end = nextSignIn();
   if (facts.keeps_chats) {
-    aside.replaceChildren(trouble(), list(facts.presets));
+    aside.replaceChildren(trouble(end), list(facts.presets, end));
     inbox.load();
   }
   route();
 }
 
-function trouble(): HTMLElement {
+function trouble(end: AbortSignal): HTMLElement {
   const again = () => void attempt(() => Requests.resend(api));
-  return troubleLine(watch.state, isReader(about) ? undefined : again);
+  return troubleLine(watch.state.until(end), isReader(about) ? undefined : again);
 }
 
-function list(presets: readonly string[]): HTMLElement {
-  return listView(inbox.state, watch.state, current, presets, {
+function list(presets: readonly string[], end: AbortSignal): HTMLElement {
+  return listView(inbox.state.until(end), watch.state.until(end), current.until(end), presets, {
     load: (query) => inbox.load(query),
     more: () => void inbox.more(),
     open,

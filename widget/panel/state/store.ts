@@ -27,6 +27,15 @@ export class Store<T> {
     this.#listeners.add(listener);
   }
 
+  /** A store with the same value until `end`: then its listeners hear no more, and can be freed. */
+  until(end: AbortSignal): Store<T> {
+    const copy = new Store(this.#value);
+    const listener = (value: T) => copy.set(value);
+    this.listen(listener);
+    end.addEventListener("abort", () => this.#listeners.delete(listener));
+    return copy;
+  }
+
   /** Calls `listener` now and after each change. */
   follow(listener: (value: T) => void): void {
     this.listen(listener);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
 import * as personal from "../../panel/personal.ts";
+import { Store } from "../../panel/state/store.ts";
 import type { Call, Message, Row } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
@@ -21,6 +22,17 @@ beforeAll(async () => {
   why = await import("../../panel/why.ts");
   inbox = await import("../../panel/state/inbox.ts");
   list = await import("../../panel/list.ts");
+});
+
+test("a part of the page hears of a store until its end, and is free then", () => {
+  const name = new Store("a");
+  const end = new AbortController();
+  const heard: string[] = [];
+  name.until(end.signal).follow((one) => heard.push(one));
+  name.set("b");
+  end.abort();
+  name.set("c");
+  expect(heard).toEqual(["a", "b"]);
 });
 
 const CALL: Call = {
