@@ -91,8 +91,8 @@ def served(widget: Path) -> set[str]:
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
     names = (
-        "answer check colours comment contact countdown earlier edit follow-ups hints images mount open"
-        " page page-tools refusal resume talk times tip tools webmcp"
+        "answer check colours comment contact countdown earlier edit follow-ups formulas hints"
+        " images mount open page page-tools refusal resume talk times tip tools webmcp"
     )
     later = names.split()
     parts = ("", ".*", *(f"-{name}.*" for name in later))

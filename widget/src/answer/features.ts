@@ -58,6 +58,8 @@ const FEATURES: Readonly<Record<string, Due>> = {
   countdown: { delayed: () => true },
   earlier: { changed: (_kit, node) => isLong(node) },
   edit: { menu: () => true },
+  // The beginning of a formula in LaTeX.
+  formulas: { changed: (_kit, _node, { answer }) => /\\[([]|\$\$/.test(answer) },
   "follow-ups": {
     answered: ({ settings }, _row, { events }) => settings.followUps !== "off" && hasMore(events),
   },

@@ -32,8 +32,12 @@ const FORMS: Readonly<Record<string, (payload: string) => string>> = {
 };
 
 const TAGS =
-  "A BLOCKQUOTE BR BUTTON CODE DEL DIV EM FIGCAPTION FIGURE H3 HR LI OL P PRE SPAN STRONG TABLE TD TH TR UL";
-const ATTRIBUTES = "aria-label class dir href part rel role start tabindex target type";
+  "A BLOCKQUOTE BR BUTTON CODE DEL DIV EM FIGCAPTION FIGURE H3 HR LI OL P PRE SPAN STRONG TABLE TD TH TR UL" +
+  // Of formulas.
+  " math mfrac mi mn mo mover mroot mrow mspace msqrt msub msubsup msup mtable mtd mtext mtr munder munderover";
+const ATTRIBUTES =
+  "aria-label class dir href part rel role start tabindex target type" +
+  " accent display linethickness lspace movablelimits rspace stretchy width";
 
 for (const [form, write] of Object.entries(FORMS)) {
   test(
@@ -61,7 +65,7 @@ for (const [form, write] of Object.entries(FORMS)) {
       page.on("request", (request) => {
         const own = [it.service.url, new URL("/health", it.service.url).href];
         // Those that every first answer fetches.
-        const isPart = /^\/chat-widget-(answer|colours|edit)\./.test(
+        const isPart = /^\/chat-widget-(answer|colours|edit|formulas)\./.test(
           new URL(request.url()).pathname,
         );
         const isOwn =
