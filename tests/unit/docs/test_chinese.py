@@ -21,6 +21,9 @@ class Pair(NamedTuple):
 PAIRS = [
     Pair("README.md", "README.zh-CN.md", is_whole=False),
     Pair("docs/start.md", "docs/zh/start.md"),
+    Pair("docs/compare.md", "docs/zh/compare.md"),
+    Pair("docs/from-chatkit.md", "docs/zh/from-chatkit.md"),
+    Pair("docs/from-anythingllm.md", "docs/zh/from-anythingllm.md"),
     Pair("docs/assistant.md", "docs/zh/assistant.md"),
     Pair("docs/trouble.md", "docs/zh/trouble.md"),
     Pair("docs/aws/deploy.md", "docs/zh/aws.md"),
