@@ -58,7 +58,7 @@ help: ## this list
 	@touch $@
 
 .venv-release/ready: .venv/installer requirements/release.txt
-	@echo "Installing what makes a release's list of parts, and the site of docs/ (about 130 MB, once) ..."
+	@echo "Installing what makes a release's list of parts, and the site of docs/ (about 160 MB, once) ..."
 	$(PYTHON) -m venv .venv-release
 	$(BIN)/uv pip install --quiet --python .venv-release/bin/python --require-hashes -r requirements/release.txt
 	@touch $@
