@@ -84,10 +84,11 @@ _END = (
     " unanswered = unanswered + ? WHERE id = ?"
 )
 _FORMER = (
-    "SELECT asked FROM turns WHERE session = ? AND question_id < ? AND operator = ''"
-    " ORDER BY question_id DESC LIMIT 1"
+    "SELECT (SELECT unanswered FROM asked WHERE session = ?1 AND question_id = ?2),"
+    " (SELECT asked FROM turns WHERE session = ?1 AND question_id < ?2 AND operator = ''"
+    " ORDER BY question_id DESC LIMIT 1)"
 )
-_UNANSWERED = "SELECT unanswered FROM asked WHERE session = ? AND question_id = ?"
+"""Whether the turn was unanswered, NULL if it has not ended before; and when the last one began."""
 ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _RATED = (
     "SELECT question_id, rating, answered FROM turns"
@@ -290,12 +291,11 @@ def _begin_again(db: SqlConnection, turn: StoredTurn, asked: NewMessage, now: fl
 def _finish(db: SqlConnection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:
     tokens = ended.prompt_tokens + ended.completion_tokens
     place = (turn.session_id, turn.question_id)
-    before = db.execute(_FORMER, place).fetchone()
-    follows = is_soon(before[0], turn.asked_at) if before else False
+    former, last_asked = db.execute(_FORMER, place).fetchone()
+    follows = last_asked is not None and is_soon(last_asked, turn.asked_at)
     count(db, ended_turn(turn._replace(follows=follows), ended, now))
-    former = db.execute(_UNANSWERED, place).fetchone()
-    was = bool(former and former[0])
-    if former:
+    was = bool(former)
+    if former is not None:
         remove(db, *place)
     turn = turn._replace(unanswered=was).ended(ended, now)
     save_turn(db, turn)
