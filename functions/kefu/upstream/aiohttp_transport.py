@@ -7,6 +7,7 @@ for a transport of our own are in docs/decisions/0005-http-client.md.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from io import BytesIO
 from typing import Final
 
 import aiohttp
@@ -16,6 +17,9 @@ RESPONSE: Final = "kefu.response"
 """The response's extension with aiohttp's response. A read of httpx that is cancelled ends the
 response; a read of aiohttp's `content` can be tried again.
 """
+
+PIECE_BYTES: Final = 1 << 20
+"""The longest body that aiohttp sends as a whole without a warning."""
 
 _NO_LIMIT = aiohttp.ClientTimeout(total=None)
 
@@ -34,11 +38,13 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self._session = session = self._session or self._open_session()
+        sent = request.content or None
         response = await session.request(
             request.method,
             str(request.url),
             headers=request.headers.multi_items(),
-            data=request.content or None,
+            # In pieces, so that a request with images does not hold up other answers.
+            data=BytesIO(sent) if sent and len(sent) > PIECE_BYTES else sent,
             allow_redirects=False,
             proxy=self._proxy,
             proxy_auth=self._proxy_auth,
