@@ -11,7 +11,7 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kefu.errors import InvalidRequest
 from kefu.messages import Image
@@ -71,6 +71,20 @@ def image_of(data: bytes) -> Image:
 def url_of(image: Image) -> str:
     """The data URL of an image."""
     return f"data:{image.type};base64,{b64encode(image.data).decode()}"
+
+
+def type_of(data: bytes) -> str:
+    """The type of an image that was checked before; `application/octet-stream` for other bytes."""
+    found = (type for type, signature, _ in _KINDS if signature.match(data))
+    return next(found, "application/octet-stream")
+
+
+def texts_only(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of a request without their images, for a model that sees none."""
+    return [
+        {**one, "content": one["content"][0]["text"]} if isinstance(one["content"], list) else one
+        for one in messages
+    ]
 
 
 def stored(images: Sequence[Image]) -> str:

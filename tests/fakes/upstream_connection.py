@@ -42,6 +42,8 @@ class Call:
         """The text of the last user message."""
         messages = self.body.get("messages", []) if isinstance(self.body, dict) else []
         texts = [m["content"] for m in messages if m.get("role") == "user"]
+        if texts and isinstance(texts[-1], list):  # with images
+            return str(texts[-1][0]["text"])
         return texts[-1] if texts and isinstance(texts[-1], str) else ""
 
 

@@ -313,7 +313,7 @@ async def test_h12_chats_that_a_table_refuses_to_delete_are_named_and_deleted_by
     await fill(chats, "kari", range(2))
     await fill(chats, "ola", range(2, 3))
     with ThrottlingFront(dynamodb_local) as front:
-        front.passing = 9
+        front.passing = 12
         failed = erase(tmp_path, on_table(table, front.url), "kari", "--yes")
     assert front.refused
     assert failed.returncode == 1, failed.stdout

@@ -143,6 +143,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
             max(constants.max_body_bytes, BYTES_PER_CHARACTER * constants.max_message_chars),
             seconds=constants.body_timeout,
         ),
+        images=settings.images,
         max_message_chars=constants.max_message_chars,
         on_aws=settings.on_aws,
         openai_api=settings.serves_openai != "off",

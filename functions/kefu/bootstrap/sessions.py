@@ -49,6 +49,7 @@ def kept_chats(
         max_turns=settings.max_history_turns,
         toolbox=toolbox,
         capacity=capacity,
+        images=settings.images,
         answers_unsaved=settings.without_store == "answer",
     )
     tokens = SessionTokens(settings.session_keys, 86400 * settings.session_days)

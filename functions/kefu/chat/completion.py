@@ -13,6 +13,7 @@ from kefu.chat.prompt import (
     Prompt,
     PromptPolicy,
     Sampling,
+    beside_images,
     build_prompt,
     request_body,
     tightened,
@@ -77,6 +78,8 @@ class Question(NamedTuple):
     """Remembers the cut and the summary of a stored chat; None: this process remembers them."""
     page: str = ""
     """A line about the visitor's page, for the end of the system message."""
+    image_tokens: int = 0
+    """The tokens of the images in `messages`."""
 
 
 class TooLong(NamedTuple):
@@ -179,7 +182,8 @@ class Chat:
             keep_bodies=keep_bodies,
         )
         if sources:
-            sources.fit(sum(estimate_tokens_v1(one.content) for one in prompt.window.messages))
+            texts = sum(estimate_tokens_v1(one.content) for one in prompt.window.messages)
+            sources.fit(texts + question.image_tokens)
         dialogue = Dialogue(question, prompt, Call(b"", completion, started), sources)
         self._write_request(dialogue)
         return dialogue
@@ -227,6 +231,8 @@ class Chat:
 
     def _prompt(self, question: Question, policy: PromptPolicy) -> Prompt:
         memory = question.memory or (self._summaries.memory if self._summaries else None)
+        if question.image_tokens:
+            policy = beside_images(policy, question.image_tokens)
         return build_prompt(question.messages, policy, memory, question.page)
 
     def _write_request(self, dialogue: Dialogue) -> None:
@@ -239,6 +245,10 @@ class Chat:
             tokens += estimate_tokens_v1(message.content)
             for call in message.tool_calls:
                 tokens += estimate_tokens_v1(call.arguments)
+        if question.image_tokens:
+            from kefu.chat.images import tokens_in  # here, because few messages have images
+
+            tokens += tokens_in(messages, question.sampling.model)
         if question.tools:
             tokens += estimate_tokens_v1(json.dumps(dict(question.tools), ensure_ascii=False))
         dialogue.prompt_tokens = tokens

@@ -154,6 +154,18 @@ def tightened(policy: PromptPolicy, prompt: Prompt, page: str = "") -> PromptPol
     return policy._replace(trim=half)
 
 
+def beside_images(policy: PromptPolicy, tokens: int) -> PromptPolicy:
+    """The policy for a prompt whose images take so many tokens of the room.
+
+    A room of characters is that of the texts alone.
+    """
+    trim = policy.trim
+    if trim.strategy in (OFF, "v1"):
+        return policy
+    limit = max(1, trim.budget.limit - tokens)
+    return policy._replace(trim=trim._replace(budget=trim.budget._replace(limit=limit)))
+
+
 class Sampling(NamedTuple):
     """Which model writes an answer, and how. `kefu.bootstrap` makes it from the settings."""
 

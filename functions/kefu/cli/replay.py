@@ -25,6 +25,7 @@ from kefu.evaluation.recorded import (
     of_log,
 )
 from kefu.relay.chunks import Usage
+from kefu.sessions.turn.call_log import IMAGE_REFERENCE
 from kefu.settings import Settings
 from kefu.stores.jsonl import SessionLogs
 from kefu.terminal.clean import clean
@@ -74,12 +75,15 @@ async def _replay(options: argparse.Namespace, settings: Settings) -> int:
     chosen = choose_model(settings)
     model = OpenModel(settings, chosen, keys=chosen.kind == "remote")
     done: list[Replayed] = []
-    left_out = 0
+    left_out = pictured = 0
     try:
         await model.warm()
         async for recorded in _recorded(options, settings, chosen.sampling):
             if not recorded.body:
                 left_out += 1
+                continue
+            if IMAGE_REFERENCE.encode() in recorded.body:
+                pictured += 1
                 continue
             system = settings.system_prompt if options.system is not None else None
             body = changed(recorded.body, options.model, system)
@@ -89,6 +93,8 @@ async def _replay(options: argparse.Namespace, settings: Settings) -> int:
         await model.aclose()
     if left_out:
         sys.stderr.write(f"kefu: {left_out} requests were not captured: KEFU_CAPTURE=all\n")
+    if pictured:
+        sys.stderr.write(f"kefu: {pictured} requests had pictures, which no record has\n")
     if not done:
         raise WrongUse("there is nothing to replay")
     if not options.json:

@@ -58,6 +58,13 @@ class ChatSettings(Section):
         "puts it behind the system prompt, `drop` ignores it, `reject` answers 400.",
         rare=True,
     )
+    images: bool = setting(
+        False,
+        "chat.images",
+        "KEFU_IMAGES",
+        "Visitors may send pictures with a message, to a model that sees: at most three JPEG, PNG "
+        'or WebP files of 1 MB, without their metadata. `data-images="on"` shows the button.',
+    )
     trim: Trim = setting(
         "v1",
         "chat.trim",

@@ -126,7 +126,9 @@ def _suited(asked: dict[str, Any]) -> bytes:
 
     At a temperature of 0.7, or without a system message, most answers are nonsense.
     """
-    messages = asked["messages"]
+    from kefu.images import texts_only  # here, because only a request needs it
+
+    messages = texts_only(asked["messages"])
     if all(message["role"] != "system" for message in messages):
         messages = [{"role": "system", "content": SYSTEM_PROMPT}, *messages]
     return json.dumps({**asked, "messages": messages, "temperature": 0.2, "top_p": 0.9}).encode()

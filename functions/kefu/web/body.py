@@ -121,20 +121,25 @@ def _first(errors: list[ErrorDetails]) -> ErrorDetails:
 
 async def _read(request: Request, limits: BodyLimits) -> bytes:
     declared = request.headers.get("content-length", "0")
-    too_long = f"The body is longer than {limits.bytes} bytes."
+    too_long = f"The body is longer than {limits.bytes} bytes.{limits.too_long}"
     if declared.isdecimal() and int(declared[:18]) > limits.bytes:
         raise InvalidRequest(too_long)
-    parts = bytearray()
+    parts, places, has_place = bytearray(), limits.places, False
     try:
         async with asyncio.timeout(limits.seconds):
             async for part in request.stream():
                 parts += part
                 if len(parts) > limits.bytes:
                     raise InvalidRequest(too_long)
+                if places and not has_place and len(parts) > limits.usual:
+                    has_place = await places.acquire()
     except TimeoutError:
         raise BodyTimeout("The body did not arrive in time.") from None
     except ClientDisconnect:
         raise BodyTimeout("The connection closed before the body was complete.") from None
+    finally:
+        if places and has_place:
+            places.release()
     return bytes(parts)
 
 

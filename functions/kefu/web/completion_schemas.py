@@ -10,7 +10,7 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 
 from kefu.errors import InvalidRequest
 from kefu.messages import Message, ToolCall
-from kefu.web.schemas import AnswerRequest, StrictBody, TextPart, text_of
+from kefu.web.schemas import AnswerRequest, ContentPart, StrictBody, text_of, with_images
 
 _TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
 
@@ -28,7 +28,7 @@ class FunctionCall(StrictBody):
 
 class CompletionMessage(StrictBody):
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[TextPart] | None = None
+    content: str | list[ContentPart] | None = None
     tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
 
@@ -63,14 +63,18 @@ class CompletionRequest(AnswerRequest):
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: StrictBool | None = None
 
-    def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
+    def conversation(
+        self, max_messages: int, max_chars: int, *, may_have_images: bool
+    ) -> list[Message]:
         """Return the messages, with the system messages joined into the first one.
 
         Raises InvalidRequest.
         """
         if len(self.messages) > max_messages:
             raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
-        messages = [_checked(at, one, max_chars) for at, one in enumerate(self.messages)]
+        messages = [
+            _checked(at, one, max_chars, may_have_images) for at, one in enumerate(self.messages)
+        ]
         rest = [one for one in messages if one.role != "system"]
         system = [one.content for one in messages if one.role == "system"]
         if not rest or rest[-1].role == "assistant":
@@ -100,8 +104,10 @@ class ShownModels(TypedDict):
     data: list[ShownModel]
 
 
-def _checked(at: int, body: CompletionMessage, max_chars: int) -> Message:
+def _checked(at: int, body: CompletionMessage, max_chars: int, may_have_images: bool) -> Message:
     message, where = body.message(), f"messages.{at}"
+    if isinstance(body.content, list):
+        message = with_images(message, body.content, where, may_have_images)
     if len(message.content) > max_chars:
         raise InvalidRequest(
             f"{where}: longer than {max_chars} characters.", param=f"{where}.content"

@@ -50,6 +50,11 @@ def export_response() -> Spec:
     return {"description": "A download", "content": {kind: {} for kind in types}}
 
 
+def image_content() -> Spec:
+    types = ("image/jpeg", "image/png", "image/webp")
+    return {"description": "An image", "content": {kind: {} for kind in types}}
+
+
 def _required(name: str, place: str) -> Spec:
     return {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
 
@@ -99,7 +104,9 @@ def _add_declared(path: Spec, route: APIRoute) -> None:
 def _parameters(path: str) -> list[Spec]:
     """Parameters that a route reads itself, so that an invalid one gives a 404, not a 422."""
     if path.startswith("/api/sessions/{"):
-        return [_required("session_id", "path"), _required("X-Session-Token", "header")]
+        names = re.findall(r"{(\w+)}", path)
+        found = [_required(name, "path") for name in names]
+        return [*found, _required("X-Session-Token", "header")]
     return [_required("X-User-Token", "header")] if path.startswith("/api/sessions") else []
 
 
@@ -124,7 +131,7 @@ _STREAMS: Mapping[str, Spec] = {
         "summary": "Take up the answer to an earlier message",
         "operationId": "answer_api_sessions__session_id__answer_post",
         "requestBody": _body("ResumeRequest"),
-        "parameters": _parameters("/api/sessions/{"),
+        "parameters": _parameters("/api/sessions/{session_id}/answer"),
         "responses": _answers(400, 403, 404, 408, 409, 415, 429, 503, 504),
     },
     "/v1/chat/completions": {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from collections.abc import Callable
 from typing import NamedTuple
+
+IMAGES_OFF = "Pictures are off here: `images = true` in [chat] of kefu.toml turns them on."
 
 
 class BodyLimits(NamedTuple):
@@ -11,12 +14,20 @@ class BodyLimits(NamedTuple):
     depth: int = 32
     seconds: float = 10.0
     """The time limit for receiving the whole body."""
+    too_long: str = ""
+    """A sentence for the error about a body that is too long."""
+    usual: int = 0
+    """Bytes of a body that waits for no place."""
+    places: Semaphore | None = None
+    """Held while a longer body is received, because each takes memory; None: no limit."""
 
 
 class WebOptions(NamedTuple):
     origins: tuple[str, ...] = ()
     """The allowed origins, compared exactly; `*` allows all."""
     body: BodyLimits = BodyLimits()
+    images: bool = False
+    """Whether messages may have images."""
     max_messages: int = 200
     max_message_chars: int = 16000
     on_aws: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,7 +12,7 @@ from kefu.chat.completion import Question
 from kefu.chat.prompt import Sampling, page_line
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
-from kefu.web.options import WebOptions
+from kefu.web.options import IMAGES_OFF, BodyLimits, WebOptions
 from kefu.web.schemas import ChatRequest, ClickRequest, ConversationRequest, MessageRequest
 
 if TYPE_CHECKING:
@@ -21,14 +22,45 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=ConversationRequest)
 
 
+LARGE_BODIES = 8
+"""Bodies with images that are received at the same time."""
+LARGE_BODY_SECONDS = 60.0
+"""The time limit for receiving a body with images, over the slow half of a phone's line."""
+
+
+def _limits(options: WebOptions) -> BodyLimits:
+    """The limits of a body with a question, which may have images where these are on."""
+    usual = options.body
+    if not options.images:
+        return usual._replace(too_long=f" {IMAGES_OFF}")
+    from kefu.images import MAX_IMAGES, MAX_URL_CHARS
+
+    return usual._replace(
+        bytes=usual.bytes + MAX_IMAGES * MAX_URL_CHARS,
+        seconds=max(usual.seconds, LARGE_BODY_SECONDS),
+        usual=usual.bytes,
+        places=Semaphore(LARGE_BODIES),
+    )
+
+
+def _with_few_images(question: Question) -> Question:
+    """The question with the images of the last turns alone."""
+    from kefu.chat.images import tokens_in, with_few_images
+
+    messages = with_few_images(question.messages, question.sampling.model)
+    tokens = tokens_in(messages, question.sampling.model)
+    return question._replace(messages=messages, image_tokens=tokens)
+
+
 class Questions:
     def __init__(self, options: WebOptions, sampling: Sampling) -> None:
         self._options = options
         self._sampling = sampling
+        self._limits = _limits(options)
 
     async def read(self, request: Request, model: type[R]) -> R:
         """Return the validated body. Raises a KefuError for an invalid body."""
-        value = await read_json(request, self._options.body)
+        value = await read_json(request, self._limits)
         fields = value if isinstance(value, dict) else {}
         if "message" in fields and "messages" not in fields:
             raise InvalidRequest(
@@ -42,7 +74,7 @@ class Questions:
 
         Raises a KefuError for an invalid body.
         """
-        value = await read_json(request, self._options.body)
+        value = await read_json(request, self._limits)
         fields = value if isinstance(value, dict) else {}
         if "approval" in fields:
             return checked(ClickRequest, value)
@@ -68,13 +100,15 @@ class Questions:
         """Return the validated body of `/v1`. Raises a KefuError for an invalid body."""
         from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 
-        value = await read_json(request, self._options.body)
+        value = await read_json(request, self._limits)
         refuse_unsupported(value, tools=self._options.openai_tools)
         return checked(CompletionRequest, value)
 
     def question(self, body: ConversationRequest | CompletionRequest) -> Question:
         options = self._options
-        messages = body.conversation(options.max_messages, options.max_message_chars)
+        messages = body.conversation(
+            options.max_messages, options.max_message_chars, may_have_images=options.images
+        )
         tools: Mapping[str, object] = {}
         context: Mapping[str, str] = {}
         if isinstance(body, ConversationRequest):
@@ -82,7 +116,8 @@ class Questions:
         else:  # of a client of `/v1`
             tools = body.tool_fields
         sampling = self._sampling.asked(body.temperature, body.asked_tokens)
-        return Question(messages, sampling, tools=tools, page=page_line(context))
+        question = Question(messages, sampling, tools=tools, page=page_line(context))
+        return _with_few_images(question) if options.images else question
 
     def preset(self, body: ConversationRequest, config: Config | None) -> Question:
         """Like `question`, with the preset of the request.

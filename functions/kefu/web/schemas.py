@@ -62,18 +62,51 @@ class StrictBody(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
-class TextPart(StrictBody):
-    type: Literal["text"]
-    text: str
+class ImageUrl(StrictBody):
+    url: str
+    """A data URL of a JPEG, PNG or WebP file."""
+
+
+class ContentPart(StrictBody):
+    """A text; or an image of the user, where the server takes images."""
+
+    type: Literal["text", "image_url"]
+    text: str | None = None
+    image_url: ImageUrl | None = None
+
+    @model_validator(mode="after")
+    def _has_a_content(self) -> Self:
+        if (self.text if self.type == "text" else self.image_url) is None:
+            raise ValueError(f"`{self.type}` is missing")
+        return self
 
 
 class ChatMessage(StrictBody):
     role: Literal["system", "user", "assistant"]
-    content: str | list[TextPart]
+    content: str | list[ContentPart]
 
 
-def text_of(content: str | list[TextPart]) -> str:
-    return content if isinstance(content, str) else "\n".join(part.text for part in content)
+def text_of(content: str | list[ContentPart]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text or "" for part in content if part.type == "text")
+
+
+def with_images(message: Message, content: list[ContentPart], where: str, allowed: bool) -> Message:
+    """The message with the images of its parts. Raises InvalidRequest."""
+    if not (urls := urls_in(content)):
+        return message
+    from kefu.web.images import images_from  # here, because few messages have images
+
+    param = f"{where}.content"
+    if message.role != "user":
+        raise InvalidRequest(f"{where}: only the user's messages have images.", param=param)
+    return message._replace(images=images_from(urls, allowed=allowed, param=param))
+
+
+def urls_in(content: list[ContentPart]) -> list[str]:
+    """The data URLs of the images in a content."""
+    return [part.image_url.url for part in content if part.type == "image_url" and part.image_url]
 
 
 class ProvenBody(StrictBody):
@@ -135,7 +168,10 @@ class PageRequest(AnswerRequest):
         None, max_length=16
     )
     """Facts about the page that the visitor sees, such as its title, as data for the model."""
-    page_tools: list[DescribedTool] = Field([], max_length=20)
+    page_tools: list[DescribedTool] = Field(default_factory=list, max_length=20)
+    images: list[str] | None = None
+    """Data URLs of the images of the last message: at most three JPEG, PNG or WebP files of 1 MB,
+    where the server takes images. A message with `again` keeps its images without this field."""
 
 
 class ConversationRequest(PageRequest):
@@ -145,7 +181,9 @@ class ConversationRequest(PageRequest):
     # The description cannot name the presets of the server, and other names are refused.
     config_id: SkipJsonSchema[ConfigName | None] = None
 
-    def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
+    def conversation(
+        self, max_messages: int, max_chars: int, *, may_have_images: bool
+    ) -> list[Message]:
         """Return the messages after checking their order and the limits. Raises InvalidRequest."""
         if len(self.messages) > max_messages:
             raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
@@ -161,11 +199,19 @@ class ConversationRequest(PageRequest):
                 raise InvalidRequest(
                     f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
                 )
-            messages.append(Message(message.role, text))
+            one = Message(message.role, text)
+            if not isinstance(message.content, str):
+                one = with_images(one, message.content, where, may_have_images)
+            messages.append(one)
         if messages[-1].role != "user":
             raise InvalidRequest("The last message must be the user's.", param="messages")
         if not messages[-1].content.strip():
             raise InvalidRequest("The last message is empty.", param="messages")
+        if self.images:
+            from kefu.web.images import images_from  # here, because few messages have images
+
+            images = images_from(self.images, allowed=may_have_images)
+            messages[-1] = messages[-1]._replace(images=images)
         return messages
 
 
@@ -203,6 +249,7 @@ class ClickRequest(PageRequest):
         """The message that the click is, without its text."""
         fields = {name: getattr(self, name) for name in PageRequest.model_fields}
         fields |= {"client_message_id": self.approval.id, "session_id": self.session_id}
+        fields["images"] = None
         return MessageRequest.model_construct(message="", **fields)
 
 
@@ -217,7 +264,10 @@ class ChatRequest(ConversationRequest, defer_build=False):
         if len(self.messages) > 1 or self.messages[0].role != "user":
             raise InvalidRequest("store: only for a single message of the user.", param="store")
         fields = {name: getattr(self, name) for name in PageRequest.model_fields}
-        return MessageRequest.model_construct(message=text_of(self.messages[0].content), **fields)
+        content = self.messages[0].content
+        if not isinstance(content, str):
+            fields["images"] = [*(self.images or ()), *urls_in(content)] or None
+        return MessageRequest.model_construct(message=text_of(content), **fields)
 
 
 class CancelRequest(StrictBody):
@@ -399,6 +449,15 @@ class ShownApproval(TypedDict):
     state: NotRequired[Literal["requested", "approved", "denied", "expired"]]
 
 
+class ShownImage(TypedDict):
+    """`/api/sessions/{session_id}/images/{id}` has its bytes."""
+
+    id: str
+    type: Literal["image/jpeg", "image/png", "image/webp"]
+    width: int
+    height: int
+
+
 class ShownMessage(TypedDict):
     id: int
     role: Literal["user", "assistant"]
@@ -409,6 +468,8 @@ class ShownMessage(TypedDict):
     """The name of the person who wrote the message; absent for the model's answers."""
     original: NotRequired[str]
     """What the person wrote, if `content` is a translation of it."""
+    images: NotRequired[list[ShownImage]]
+    """The images of the visitor's message."""
     sources: NotRequired[list[ShownSource]]
     """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
     steps: NotRequired[list[ShownStep]]

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from kefu.auth.identity import Identities, SiteUser
 from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
-from kefu.errors import IdentityRejected
+from kefu.errors import IdentityRejected, StoreUnavailable, UpstreamUnavailable
 from kefu.knowledge.sources import named, parted
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.turn.message import KeptConversation
@@ -23,6 +23,9 @@ from kefu.web.schemas import ClickRequest, GivenApproval, MessageRequest, Resume
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from kefu.messages import Image
     from kefu.tools.tool import Outcome, Tool
     from kefu.tools.toolbox import Toolbox
 
@@ -191,8 +194,28 @@ class KeptChats:
             max_tokens=body.asked_tokens,
             # The signed profile of the user token overrides the profile in the request body.
             page=body.context or {},
+            images=None if body.images is None else self._images(body.images),
             profile={**(body.profile or {}), **visitor.profile},
         )
+
+    def _images(self, urls: Sequence[str]) -> Sequence[Image]:
+        """The images of a message. Raises InvalidRequest."""
+        if not urls:
+            return ()
+        from kefu.web.images import images_from  # here, because few messages have images
+
+        return images_from(urls, allowed=self.runtime.options.images)
+
+    async def image(self, request: Request, name: str, id: str) -> Response:
+        """An image of the visitor's chat. Raises NotFound, and the errors of `polled`."""
+        from kefu.web.images import image_response
+
+        session = await self.polled(request, name)
+        try:
+            return await image_response(self.sessions.deps.store, session.id, id)
+        except StoreUnavailable as error:
+            said = "The picture cannot be read right now. Please try again."
+            raise UpstreamUnavailable(said, retry_after=5) from error
 
     def _of_page(self, toolbox: Toolbox, body: MessageRequest) -> Sequence[Tool]:
         """The tools of the visitor's page that the settings name. A wrong one is left out."""

@@ -40,9 +40,17 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         **({"sources": named(cited)} if cited else {}),
         **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
+        **({"images": _images(message)} if message.images else {}),
         **({"original": message.original} if message.original else {}),
         **({"steps": _steps(message)} if message.steps and message.role == "assistant" else {}),
     }
+
+
+def _images(message: StoredMessage) -> list[dict[str, object]]:
+    """Types and sizes: the file has no pictures."""
+    from kefu.images import described  # here, because few messages have images
+
+    return described(message.id, message.images)
 
 
 def _steps(message: StoredMessage) -> list[dict[str, object]]:

@@ -44,6 +44,7 @@ from tests.fakes.in_process_upstream import (
     usage,
 )
 from tests.fakes.kept_site import ID, Site, facts
+from tests.fakes.pictures import png, url
 from tests.fakes.relaying import CLOCK, in_virtual_time
 from tests.fakes.spoken import Spoken
 
@@ -784,13 +785,15 @@ async def test_m4_each_field_of_a_new_message_comes_from_the_request() -> None:
 
     clock = SystemClock()
     process = Process(Recorded(clock.now), Spoken("first", "second"), clock)
+    process.runtime.options = process.runtime.options._replace(images=True)
     chats = KeptChats(process.runtime, process.sessions, None)
 
     async def sent(headers: dict[str, str], **fields: Any) -> dict[str, str]:
         record = Record("request", "POST", "/api/chat", clock.monotonic())
         named = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         scope = {"type": "http", "headers": named, "client": None, "state": {"record": record}}
-        body = MessageRequest.model_validate({"message": "question", **fields})
+        asked = {"message": "question", "images": [url(png())]}
+        body = MessageRequest.model_validate({**asked, **fields})
         response = await chats.answer(Request(scope), body)
         await Connection(response, record).ended()
         return record.answer_headers

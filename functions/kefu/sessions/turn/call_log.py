@@ -23,7 +23,8 @@
   only of a service with learnt pages. `words`: the search words that the model wrote, if any
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request arrived
-- `redacted`: true if a secret was replaced in the stored request
+- `redacted`: true if a secret was replaced in the stored request, which has a reference in place
+  of each image in any case
 - `damaged`: a sentence that names the unreadable parts of a record; the store adds it
 """
 
@@ -31,6 +32,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -51,6 +53,11 @@ CALLS_A_TRY, FIRST_AUXILIARY = 100, 50
 
 Capture = Literal["off", "errors", "all"]
 """The calls whose raw bodies are stored: none, failed calls, or all."""
+
+
+IMAGE_REFERENCE = '"url":"kefu-image:'
+"""Begins what a recorded request has in place of an image; the id of the image follows."""
+_IMAGE = re.compile(rb'"url":"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*"')
 
 
 class TurnRecord(NamedTuple):
@@ -159,10 +166,13 @@ class Recording(NamedTuple):
         `started` is the monotonic time of the visitor's request. `first` is the number of seconds
         to the first event.
         """
-        request = self.redact(sent.body.decode()).encode()
+        body = sent.body
+        if sent.question and sent.prompt and sent.question.image_tokens:
+            body = without_images(body, sent.prompt)
+        request = self.redact(body.decode()).encode()
         captured = self.capture == "all" or (self.capture == "errors" and failed)
         captured = captured and self.has_room()
-        redacted = {"redacted": True} if request != sent.body else {}
+        redacted = {"redacted": True} if request != body else {}
         timings = {
             "started": turn.asked_at,
             "first_event_ms": None if first is None else round(first * 1000, 1),
@@ -228,6 +238,15 @@ class Recording(NamedTuple):
 
     def _text(self, value: Mapping[str, object]) -> str:
         return self.redact(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def without_images(body: bytes, prompt: Prompt) -> bytes:
+    """The body with references in place of images, such as `kefu-image:1-0`.
+
+    In a text of the visitor the quotation marks would be escaped, so no text is replaced.
+    """
+    ids = (image.id for message in prompt.window.messages for image in message.images)
+    return _IMAGE.sub(lambda _: f'{IMAGE_REFERENCE}{next(ids, "")}"'.encode(), body)
 
 
 def _attempt(attempt: Attempt, began: float) -> dict[str, object]:

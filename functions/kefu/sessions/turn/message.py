@@ -20,11 +20,12 @@ from kefu.errors import (
     ApprovalGone,
     ClientGone,
     InvalidRequest,
+    KefuError,
     MessageChanged,
     SessionBusy,
     SessionNotFound,
 )
-from kefu.messages import APPROVAL, Message, Role
+from kefu.messages import APPROVAL, Image, Message, Role
 from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
@@ -89,6 +90,8 @@ class KeptConversation:
         """The answers with calls of tools, by `id` of their objects in `_loaded`."""
         self._called: Sequence[StoredMessage] = ()
         """The same, and those that are joined with a line of a person."""
+        self._pictured: Mapping[int, StoredMessage] = {}
+        """The visitor's messages with images, by `id` of their objects in `_loaded`."""
         self._clicks: Collection[str] = ()
         """The `client_message_id`s of the history, if it has calls."""
         self._tools: Mapping[str, Tool] = {}
@@ -121,6 +124,10 @@ class KeptConversation:
             raise InvalidRequest(said, param="client_message_id")
         text, reply = await self._preprocessed()
         deps.capacity.admit(new=self.is_new)
+        if incoming.images:
+            from kefu.sessions.turn.images import check_room  # here, because few have images
+
+            check_room(deps)
         if self.is_new:
             chat = self._session._replace(title=_title(text), user=incoming.owner)
             self._visit = self._visit._replace(session=chat)
@@ -128,9 +135,11 @@ class KeptConversation:
         # The message was sent before, and has its answer, or waits for that of a person.
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
             return known_answer(begun.answer) if begun.answer else KnownAnswer("", clock.now())
+        if incoming.images and not incoming.replaces:
+            await self._save_images(begun, incoming.images)
         recorder = self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
         if incoming.replaces:
-            recorder.edit(text)
+            recorder.edit(text, incoming.images)
         if self._session.attendance.state == "person":
             reply = ""
         if reply is not None:
@@ -209,6 +218,10 @@ class KeptConversation:
         deps, incoming, chat = self._deps, self._incoming, self._visit.session
         store, until = deps.store, self._store_until
         message = NewMessage(text, incoming.client_message_id, incoming.replaces, incoming.attempt)
+        if incoming.images:
+            from kefu.images import stored
+
+            message = message._replace(images=stored(incoming.images))
         try:
             with deps.saving():
                 if incoming.replaces and (known := incoming.client_message_id):
@@ -227,6 +240,16 @@ class KeptConversation:
             wait = max(1, min(ceil(begun.busy_for), BUSY_WAIT))
             raise SessionBusy("This message is being answered.", retry_after=wait)
         return begun
+
+    async def _save_images(self, begun: BeginResult, images: Sequence[Image]) -> None:
+        """Save the images of the message. Raises MessageChanged, UpstreamUnavailable."""
+        from kefu.sessions.turn.images import save
+
+        try:
+            await save(self._deps, begun, images, self._store_until)
+        except KefuError:
+            await self._release(begun)
+            raise
 
     async def _release(self, begun: BeginResult) -> None:
         """End a turn that this request has begun, but shall not answer."""
@@ -284,6 +307,9 @@ class KeptConversation:
         )
         roles: Sequence[Role] = (*(one.role for one in history), "user")
         messages = [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)]
+        image_tokens = 0
+        if self._pictured or message.images or incoming.images:
+            messages, image_tokens = await self._with_images(messages, history)
         if self._with_calls and self._tools:
             messages, history = self._told(messages, history)
         return Question(
@@ -295,7 +321,24 @@ class KeptConversation:
             ),
             memory=self._memory(history),
             page=page_line(incoming.page),
+            image_tokens=image_tokens,
         )
+
+    async def _with_images(
+        self, messages: Sequence[Message], history: Sequence[Message]
+    ) -> tuple[list[Message], int]:
+        """The messages with the images that the model sees, and the tokens of these."""
+        from kefu.chat.images import tokens_in
+        from kefu.sessions.turn.images import with_images
+
+        model, asked = self._config.sampling.model, (self._recorder.message, self._incoming.images)
+        earlier = {
+            at: self._pictured[id(one)]
+            for at, one in enumerate(history)
+            if id(one) in self._pictured
+        }
+        found = await with_images(self._deps, messages, earlier, asked, model, self._store_until)
+        return found, tokens_in(found, model)
 
     def _told(
         self, messages: Sequence[Message], history: Sequence[Message]
@@ -381,6 +424,8 @@ class KeptConversation:
         self._ids = {id(one): last.id for one, last in told}
         self._with_calls = {id(one): last for one, last in told if last.steps and last.reply_to}
         self._called = [one for one in stored if one.steps and one.reply_to]
+        if self._deps.images:
+            self._pictured = {id(one): last for one, last in told if last.images}
         self._clicks = {one.client_message_id or "" for one in stored} if self._with_calls else ()
         summarize = partial(self._deps.summaries.write, on_call=recorder.auxiliary_call)
         visit = self._visit._replace(history=history)

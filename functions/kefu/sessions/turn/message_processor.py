@@ -79,8 +79,15 @@ class MessageProcessor:
                 "created_at": message.created_at,
                 "status": message.status,
                 **({"operator": message.operator} if message.operator else {}),
+                **({"images": _images(message)} if message.images else {}),
                 **({"original": message.original} if message.original else {}),
             }
             for message in sorted(history, key=lambda message: message.id)
             if message.role in ("user", "assistant")
         ]
+
+
+def _images(message: StoredMessage) -> list[dict[str, object]]:
+    from kefu.images import described  # here, because few messages have images
+
+    return described(message.id, message.images)

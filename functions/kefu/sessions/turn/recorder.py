@@ -27,6 +27,8 @@ from kefu.sessions.turn.saving import before_model
 from kefu.sessions.turn.service import SessionDeps
 
 if TYPE_CHECKING:
+    from kefu.messages import Image
+    from kefu.sessions.turn.images import Finish
     from kefu.tools.use import Use
 
 RENEW_AFTER = LEASE / 2
@@ -62,11 +64,16 @@ class TurnRecorder:
         self._writes: list[asyncio.Task[None]] = []
         self._auxiliary_calls = 0
         self._question = ""
+        self._images: Sequence[Image] | None = None
 
-    def edit(self, text: str) -> None:
-        """Answer `text` in place of the stored message, and save it with the new answer."""
+    def edit(self, text: str, images: Sequence[Image] | None) -> None:
+        """Answer `text` in place of the stored message, and save it with the new answer.
+
+        `images`: those of the message from now on; None: it keeps its images.
+        """
         self.message = self.message._replace(content=text)
         self._question = text
+        self._images = images
 
     @contextmanager
     def holding(self, lost: Callable[[], None]) -> Iterator[None]:
@@ -198,7 +205,15 @@ class TurnRecorder:
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         ended = ended._replace(question=self._question)
-        finish = partial(store.finish, *ids, ended, now, self._retries)
+        if self._images is not None:
+            from kefu.images import stored  # here, because few messages have images
+
+            ended = ended._replace(images=stored(self._images))
+        finish: Finish = partial(store.finish, *ids, ended, now, self._retries)
+        if self._images is not None and ended.text:
+            from kefu.sessions.turn.images import replace
+
+            finish = partial(replace, store, message, self._images, finish)
         self._writes.append(begin(f"the end of {description}", finish))
         sources = dialogues[-1].sources if dialogues else None
         answered = sources.answered if sources else None

@@ -32,6 +32,7 @@ from kefu.sessions.turn.saving import BackgroundWriter, ChatUnsaved, before_mode
 from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, session_id
 
 if TYPE_CHECKING:
+    from kefu.messages import Image
     from kefu.sessions.turn.tools import Click
     from kefu.tools.tool import Tool
     from kefu.tools.toolbox import Toolbox
@@ -78,6 +79,8 @@ class IncomingMessage(NamedTuple):
     """The tools that the visitor's page can carry out."""
     page: Mapping[str, str] = MappingProxyType({})
     """Facts about the page that the visitor sees."""
+    images: Sequence[Image] | None = None
+    """The images of the message, without metadata. With `replaces`, None: it keeps its images."""
 
 
 class SessionDeps(NamedTuple):
@@ -96,6 +99,8 @@ class SessionDeps(NamedTuple):
     toolbox: Toolbox | None = None
     capacity: Capacity = UNLIMITED
     """Space left in the store."""
+    images: bool = False
+    """Whether the model sees images of visitors."""
     answers_unsaved: bool = False
     """Whether a message that cannot be saved may be asked again as `messages`."""
 

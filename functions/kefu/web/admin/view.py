@@ -58,7 +58,11 @@ def page_of_session(
 def message(stored: StoredMessage) -> Json:
     """Return a message as JSON. The calls of tools are at the question: not all have an answer."""
     fields = stored._asdict()
-    del fields["session_id"], fields["steps"]
+    del fields["session_id"], fields["steps"], fields["images"]
+    if stored.images:
+        from kefu.images import described  # here, because few messages have images
+
+        fields["images"] = described(stored.id, stored.images)
     if stored.steps and stored.role == "user":
         from kefu.tools.use import stored_uses  # here, because few chats have calls
 

@@ -90,6 +90,7 @@ def admin_routes(panel: Panel) -> APIRouter:
     _add_lists(router, panel)
     _add_queue(router, panel)
     _add_sessions(router, panel)
+    _add_images(router, panel)
     return router
 
 
@@ -194,6 +195,15 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
             return kept + len(messages) + len(await store.contacts_of(name))
 
         return await deleted(panel, request, facts, left)
+
+
+def _add_images(router: APIRouter, panel: Panel) -> None:
+    @router.get("/sessions/{session_id}/images/{image_id}")
+    async def image(request: Request) -> Response:
+        from kefu.web.images import image_response  # here, because few chats have images
+
+        given = request.path_params
+        return await image_response(panel.stored_chats(), given["session_id"], given["image_id"])
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:

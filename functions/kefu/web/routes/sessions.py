@@ -16,7 +16,7 @@ from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.web.body import JsonBody, Query
 from kefu.web.json_response import JsonRoute
-from kefu.web.openapi import errors, export_response
+from kefu.web.openapi import errors, export_response, image_content
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import (
     MAX_FEEDBACK_BYTES,
@@ -55,6 +55,7 @@ AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID
 def session_routes(kept: KeptChats) -> APIRouter:
     router, owned = session_router(), owned_session(kept)
     _add_messages(router, kept, owned)
+    _add_image(router, kept)
     _add_export(router, kept, owned)
     _add_feedback(router, kept, owned)
     _add_delete(router, kept)
@@ -144,6 +145,17 @@ def resumed_stream(kept: KeptChats) -> Respond:
         return await kept.resume(request, request.path_params["session_id"], resumed)
 
     return answer
+
+
+def _add_image(router: APIRouter, kept: KeptChats) -> None:
+    @router.get(
+        "/images/{image_id}",
+        summary="An image of a message",
+        responses={200: image_content()},
+    )
+    async def image(request: Request) -> Response:
+        given = request.path_params
+        return await kept.image(request, given["session_id"], given["image_id"])
 
 
 def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
