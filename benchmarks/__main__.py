@@ -21,6 +21,7 @@ from benchmarks.cold import NoPython, cold_starts
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, PEER, Contender
 from benchmarks.context import context
 from benchmarks.context import table as context_table
+from benchmarks.engines import engines
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
 from benchmarks.insights import panel
@@ -44,6 +45,7 @@ NAMES = {
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",
+    "engines": "kept turns in SQLite beside PostgreSQL, and with a million chats (make parts)",
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
     "insights": "the panel's insights and search over 100,000 chats in SQLite",
@@ -57,6 +59,7 @@ APART = {
     "chats",
     "cold",
     "context",
+    "engines",
     "imports",
     "insights",
     "knowledge",
@@ -186,6 +189,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
     told: dict[str, Callable[[], str]] = {
         "units": units,
         "chats": lambda: chats(100 if effort is FULL else 20),
+        "engines": lambda: engines(*(300, 1_000_000) if effort is FULL else (40, 5_000)),
         "insights": lambda: panel(100_000 if effort is FULL else 2_000),
         "queues": lambda: queues(1_000_000 if effort is FULL else 20_000),
         "tokens": lambda: tokens(effort.rounds),

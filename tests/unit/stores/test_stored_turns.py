@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 from kefu.stores.dynamodb import items
-from kefu.stores.sql.rows import TURN, add_turn, save_turn, turn_in
+from kefu.stores.sql.rows import TURN, turn_added, turn_of, turn_saved
 from kefu.stores.sqlite.migrations import migrate
 from kefu.stores.turns import StoredTurn
 
@@ -55,10 +55,11 @@ def test_dynamodb_changes_every_field_of_a_turn() -> None:
 
 
 def test_sqlite_writes_and_reads_every_field_of_a_turn() -> None:
-    """Only `unanswered` has another table."""
-    turn = filled()._replace(unanswered=False)
+    """Only `unanswered` has another table, and `follows` is derived."""
+    turn = filled()._replace(unanswered=False, follows=False)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         migrate(db)
-        add_turn(db, turn._replace(question="", answer="", rating=None))
-        save_turn(db, turn)
-        assert turn_in(db, BY_NUMBER, turn.session_id, turn.question_id) == turn
+        db.execute(*turn_added(turn._replace(question="", answer="", rating=None)))
+        db.execute(*turn_saved(turn))
+        row = db.execute(BY_NUMBER, (turn.session_id, turn.question_id)).fetchone()
+        assert turn_of(turn.session_id, row) == turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import select
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 from zlib import crc32
 
@@ -15,7 +15,8 @@ from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from kefu.errors import StoreUnavailable
-from kefu.stores.postgresql.dialect import escaped, restored, translated
+from kefu.stores.postgresql.dialect import escaped, joined, restored, translated
+from kefu.stores.sql.database import Change
 
 LOCKS: Final = 0x6B656675
 """The class of the advisory locks of chats. Another application in the database has another."""
@@ -31,11 +32,6 @@ _TIME_LIMITS: Final = {
 """In seconds, but milliseconds for `tcp_user_timeout`: a server that is gone is given up soon."""
 
 _OPTIONS: Final = "-c lock_timeout=3s -c idle_in_transaction_session_timeout=10s"
-
-
-class _RestoredText(Loader):
-    def load(self, data: Buffer) -> str:
-        return restored(bytes(data).decode())
 
 
 class _WholeNumber(Loader):
@@ -55,7 +51,6 @@ class PostgresConnection:
         """`address`: see `conninfo`. `statement_timeout` is in seconds. Raises psycopg.Error."""
         self._db = psycopg.connect(address, autocommit=True)
         self._db.execute(f"SET statement_timeout = {statement_timeout * 1000:.0f}".encode())
-        self._db.adapters.register_loader("text", _RestoredText)
         self._db.adapters.register_loader("numeric", _WholeNumber)
         self._begins = False
 
@@ -90,9 +85,16 @@ class PostgresConnection:
             self._begins = False
             return RawCursor(self._db)
         self._begin()
-        cursor = RawCursor(self._db)
+        cursor = RawCursor(self._db, row_factory=_restored_rows)
         cursor.execute(translated(sql).encode(), escaped(parameters) or None)
         return cursor
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Run changes of different rows as one statement."""
+        self._begin()
+        sql = joined(tuple((one, len(parameters)) for one, parameters in changes))
+        values = [value for _, parameters in changes for value in parameters]
+        RawCursor(self._db).execute(sql.encode(), escaped(values))
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> RawCursor[Any]:
         cursor = RawCursor(self._db)
@@ -117,6 +119,11 @@ class PostgresConnection:
         begin, self._begins = "BEGIN; " if self._begins else "", False
         if begin or first:
             self._db.execute(f"{begin}{first}".encode())
+
+
+def _restored_rows(_: object) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Implements `psycopg.rows.RowFactory`."""
+    return restored
 
 
 def _signed(name: str) -> int:

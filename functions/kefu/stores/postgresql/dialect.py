@@ -38,8 +38,8 @@ ESCAPE: Final = "\x1a"
 
 
 @cache
-def translated(sql: str) -> str:
-    """The statement with PostgreSQL's parameters, `$1` and so on."""
+def translated(sql: str, before: int = 0) -> str:
+    """The statement with PostgreSQL's parameters, `$1` and so on, after so many others."""
     if sql in _WORDS:
         return _WORDS[sql]
     sql = re.sub(r" INDEXED BY \w+", "", sql)
@@ -49,7 +49,18 @@ def translated(sql: str) -> str:
         sql = sql.replace("INSERT OR IGNORE", "INSERT", 1) + " ON CONFLICT DO NOTHING"
     sql = _REPLACE.sub(_upsert, sql)
     numbers = count(1)
-    return _PARAMETER.sub(lambda found: f"${found[1] or next(numbers)}", sql)
+    return _PARAMETER.sub(lambda found: f"${before + int(found[1] or next(numbers))}", sql)
+
+
+@cache
+def joined(changes: tuple[tuple[str, int], ...]) -> str:
+    """One statement for all of these, each with its number of parameters."""
+    texts, before = list[str](), 0
+    for sql, parameters in changes:
+        texts.append(translated(sql, before))
+        before += parameters
+    *first, last = texts
+    return f"WITH {', '.join(f'change_{n} AS ({sql})' for n, sql in enumerate(first))} {last}"
 
 
 def _upsert(found: re.Match[str]) -> str:
@@ -72,8 +83,12 @@ def _escaped(text: str) -> str:
     return text.replace(ESCAPE, f"{ESCAPE}1").replace("\0", f"{ESCAPE}0")
 
 
-def restored(text: str) -> str:
-    """The text before `escaped`."""
-    if ESCAPE not in text:
-        return text
+def restored(row: Sequence[Any]) -> Sequence[Any]:
+    """The values before `escaped`."""
+    if any(type(one) is str and ESCAPE in one for one in row):
+        return tuple(_restored(one) if type(one) is str else one for one in row)
+    return row
+
+
+def _restored(text: str) -> str:
     return text.replace(f"{ESCAPE}0", "\0").replace(f"{ESCAPE}1", ESCAPE)

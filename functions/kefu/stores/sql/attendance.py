@@ -6,7 +6,7 @@ from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
 from kefu.stores.sql.database import SqlConnection, hold
 from kefu.stores.sql.images import SqlImages
-from kefu.stores.sql.rows import add_turn
+from kefu.stores.sql.rows import turn_added
 from kefu.stores.sql.turns import ASKED, transaction
 from kefu.stores.turns import StoredTurn, may_change
 
@@ -50,6 +50,6 @@ class SqlAttendance(SqlImages):
         if not numbers:
             return None
         turn = StoredTurn.line(SessionId(session_id), 2 * numbers[0][0] - 1, line, now)
-        add_turn(db, turn)
+        db.execute(*turn_added(turn))
         db.execute(ASKED, (session_id, turn.question_id, now, False, False))
         return turn.question_id + 1

@@ -117,6 +117,23 @@ def hold(db: SqlConnection, name: str) -> None:
         lock(name)
 
 
+Change = tuple[str, Sequence[Any]]
+"""A statement that writes, and its parameters."""
+
+
+def apply(db: SqlConnection, changes: Sequence[Change]) -> None:
+    """Run statements that change different rows, each as if it were the only one.
+
+    In PostgreSQL they are one statement, which takes one message instead of one for each.
+    """
+    together = getattr(db, "apply", None)
+    if together is not None:
+        together(changes)
+        return
+    for sql, parameters in changes:
+        db.execute(sql, parameters)
+
+
 def free_turns(db: SqlConnection, now: float) -> None:
     """End the leases of all turns, because no process answers chats.
 

@@ -6,6 +6,7 @@ The columns are made from the fields, so a new field needs a column, and no stat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import inf
 from operator import attrgetter
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.overview import Day, ToolDay
-from kefu.stores.sql.database import SqlConnection, hold
+from kefu.stores.sql.database import Change, SqlConnection, hold
 from kefu.stores.sql.words import remove
 from kefu.stores.turns import DayChange, StoredTurn
 
@@ -53,7 +54,8 @@ _values = attrgetter(*_TURN)
 SESSION_LENGTH = _STATES + len(_SESSION)
 """The number of columns of a session."""
 
-TURN = f"SELECT {', '.join(_COLUMNS)} FROM turns WHERE session = ?"  # noqa: S608 - constant names
+TURN_COLUMNS = ", ".join(f"turns.{one}" for one in _COLUMNS)
+TURN = f"SELECT {TURN_COLUMNS} FROM turns WHERE session = ?"  # noqa: S608 - constant names
 _ADD_TURN = (
     f"INSERT INTO turns ({', '.join(_COLUMNS)}, session)"  # noqa: S608 - constant names
     f" VALUES ({', '.join('?' for _ in _COLUMNS)}, ?)"
@@ -65,10 +67,8 @@ _SAVE_TURN = (
 
 
 DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
-_ADD_DAY = (
-    "INSERT OR IGNORE INTO days (date, turns, errors, prompt_tokens, completion_tokens)"
-    " VALUES (?, 0, 0, 0, 0)"
-)
+_WITHOUT_DEFAULT = ("turns", "errors", "prompt_tokens", "completion_tokens")
+"""The columns of a day that each new row must give."""
 
 _CALLS = ToolDay._fields[2:]
 _ADD_CALLS = ", ".join(f"{one} = tool_days.{one} + excluded.{one}" for one in _CALLS)
@@ -130,30 +130,34 @@ def turn_of(session_id: SessionId, row: Sequence[Any]) -> StoredTurn:
     return StoredTurn(session_id=session_id, **dict(zip(_TURN, row, strict=True)))
 
 
-def turn_in(db: SqlConnection, sql: str, session_id: SessionId, key: object) -> StoredTurn | None:
-    row = db.execute(sql, (session_id, key)).fetchone()
-    return turn_of(session_id, row) if row else None
+def turn_added(turn: StoredTurn) -> Change:
+    return _ADD_TURN, (*_values(turn), turn.session_id)
 
 
-def add_turn(db: SqlConnection, turn: StoredTurn) -> None:
-    db.execute(_ADD_TURN, (*_values(turn), turn.session_id))
+def turn_saved(turn: StoredTurn) -> Change:
+    """Replaces all columns of a turn."""
+    return _SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id)
 
 
-def save_turn(db: SqlConnection, turn: StoredTurn) -> None:
-    """Replace all columns of a turn."""
-    db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
+def counted(change: DayChange) -> Change:
+    """Adds to the sums of a day, of which there must be some."""
+    values = {**dict.fromkeys(_WITHOUT_DEFAULT, 0), **change.by}
+    return _count_in_day(tuple(values), tuple(change.by)), (change.date, *values.values())
+
+
+@cache
+def _count_in_day(columns: Sequence[str], changed: Sequence[str]) -> str:
+    sums = ", ".join(f"{one} = days.{one} + excluded.{one}" for one in changed)
+    return (
+        f"INSERT INTO days (date, {', '.join(columns)})"  # noqa: S608 - constant names
+        f" VALUES (?, {', '.join('?' for _ in columns)}) ON CONFLICT (date) DO UPDATE SET {sums}"
+    )
 
 
 def count(db: SqlConnection, change: DayChange) -> None:
     """Add to the sums of a day. Must run in a transaction."""
-    if not change.by:
-        return
-    sums = ", ".join(f"{name} = {name} + ?" for name in change.by)
-    update = f"UPDATE days SET {sums} WHERE date = ?"  # noqa: S608 - constant names
-    values = (*change.by.values(), change.date)
-    if db.execute(update, values).rowcount == 0:
-        db.execute(_ADD_DAY, (change.date,))
-        db.execute(update, values)
+    if change.by:
+        db.execute(*counted(change))
 
 
 def count_calls(db: SqlConnection, session_id: str, steps: str, now: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from kefu.sessions.store.model import (
     LEASE,
@@ -18,20 +18,21 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.stores.sql.database import Database, SqlConnection, hold, writing
+from kefu.stores.sql.database import Change, Database, SqlConnection, apply, hold, writing
 from kefu.stores.sql.rows import (
     DELETED_MARK,
     TURN,
-    add_turn,
+    TURN_COLUMNS,
     count,
     count_calls,
+    counted,
     purge,
     purge_part,
-    save_turn,
     session_columns,
     session_in,
-    turn_in,
+    turn_added,
     turn_of,
+    turn_saved,
 )
 from kefu.stores.sql.words import FAR_ID, remove
 from kefu.stores.turns import (
@@ -46,7 +47,7 @@ from kefu.stores.turns import (
     rated,
 )
 
-_KEPT = "SELECT 1 FROM sessions WHERE id = ? AND updated > ?"
+_IS_KEPT = "EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND updated > ?3)"
 _STATE = "coalesce(trim_states.state, '')"
 _SESSION = (
     f"SELECT {session_columns(_STATE)}"  # noqa: S608 - constant names
@@ -57,15 +58,29 @@ _SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
     " SELECT id, ?2 FROM sessions WHERE id = ?1 AND updated > ?3"
 )
-_BY_NUMBER = f"{TURN} AND question_id = ?"
-_BY_CLIENT = f"{TURN} AND client = ?"
-NEWEST = f"{TURN} AND question_id < ? ORDER BY question_id DESC LIMIT ?"
+_BY_CLIENT = (
+    f"SELECT sessions.turns, {TURN_COLUMNS} FROM sessions"  # noqa: S608 - constant names
+    " LEFT JOIN turns ON turns.session = id AND client = ? WHERE id = ? AND updated > ?"
+)
+_FORMER = (
+    "SELECT former.asked FROM turns AS former WHERE former.session = turns.session"
+    " AND former.question_id < turns.question_id AND former.operator = ''"
+    " ORDER BY former.question_id DESC LIMIT 1"
+)
+"""The time of the visitor's message before a turn."""
+_BY_NUMBER = (
+    f"SELECT asked.unanswered, ({_FORMER}), {TURN_COLUMNS} FROM sessions"  # noqa: S608
+    " JOIN turns ON turns.session = sessions.id"
+    " LEFT JOIN asked ON asked.session = turns.session AND asked.question_id = turns.question_id"
+    " WHERE sessions.id = ? AND updated > ? AND turns.question_id = ?"
+)
+NEWEST = f"{TURN} AND question_id < ? AND {_IS_KEPT} ORDER BY question_id DESC LIMIT ?4"
 _BEGIN = (
     "INSERT INTO sessions"
     " (id, config, created, updated, turns, tokens, errors, status, lease, bucket)"
     " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5, ?6)"
     " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = sessions.turns + 1, status = 'pending',"
-    " lease = ?5 RETURNING turns"
+    " lease = ?5"
 )
 _ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title, user) VALUES (?, ?, ?)"
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
@@ -83,20 +98,22 @@ _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
 )
-_FORMER = (
-    "SELECT (SELECT unanswered FROM asked WHERE session = ?1 AND question_id = ?2),"
-    " (SELECT asked FROM turns WHERE session = ?1 AND question_id < ?2 AND operator = ''"
-    " ORDER BY question_id DESC LIMIT 1)"
-)
-"""Whether the turn was unanswered, NULL if it has not ended before; and when the last one began."""
 ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _RATED = (
-    "SELECT question_id, rating, answered FROM turns"
-    " WHERE session = ? AND client = ? AND answer <> ''"
+    "SELECT question_id, rating, answered FROM turns"  # noqa: S608 - constant names
+    f" WHERE session = ? AND client = ? AND answer <> '' AND {_IS_KEPT}"
 )
 _RATE = "UPDATE turns SET rating = ?, comment = ? WHERE session = ? AND question_id = ?"
 _RATE_ASKED = "UPDATE asked SET down = ? WHERE session = ? AND question_id = ?"
 _COUNT_RATING = "UPDATE sessions SET ups = ups + ?, downs = downs + ? WHERE id = ?"
+
+
+class _Found(NamedTuple):
+    unanswered: bool | int | None
+    """Of an earlier end of the turn; None: it has not ended before."""
+    former: float | None
+    """The time of the visitor's message before the turn."""
+    turn: StoredTurn
 
 
 P = ParamSpec("P")
@@ -151,21 +168,22 @@ class SqlTurns:
         self, db: SqlConnection, session: Session, asked: NewMessage, now: float
     ) -> BeginResult:
         hold(db, session.id)
-        if not self._is_kept(db, session.id, now):
+        place = (asked.client_message_id, session.id, self._oldest(now))
+        found = db.execute(_BY_CLIENT, place).fetchone()
+        if found is None:
             if session.created_at != now:
                 raise KeyError(session.id)
             purge(db, session.id)
-        client = asked.client_message_id
-        turn = None if client is None else turn_in(db, _BY_CLIENT, session.id, client)
-        if turn is not None:
-            return _begin_again(db, turn, asked, now)
+        before, number, *row = found or (0, None)
+        if number is not None:
+            return _begin_again(db, turn_of(session.id, (number, *row)), asked, now)
+        turn = StoredTurn.begun(session.id, 2 * before + 1, asked, now)
         bucket = bucket_of(session.user)
-        first = (session.id, session.config_id, session.created_at, now, now + LEASE, bucket)
-        [(turns,)] = db.execute(_BEGIN, first).fetchall()
-        if turns == 1:
-            db.execute(_ADD_TITLE, (session.id, session.title, session.user))
-        turn = StoredTurn.begun(session.id, 2 * turns - 1, asked, now)
-        add_turn(db, turn)
+        begun = (session.id, session.config_id, session.created_at, now, now + LEASE, bucket)
+        changes: list[Change] = [(_BEGIN, begun), turn_added(turn)]
+        if before == 0:
+            changes.append((_ADD_TITLE, (session.id, session.title, session.user)))
+        apply(db, changes)
         return BeginResult(turn.message(now))
 
     @transaction
@@ -178,8 +196,8 @@ class SqlTurns:
         now: float,
         steps: str | None = None,
     ) -> bool:
-        turn = self._turn(db, session_id, message_id, now)
-        if turn is None or not turn.runs_for(retries):
+        found = self._found(db, session_id, message_id, now)
+        if found is None or not found.turn.runs_for(retries):
             return False
         db.execute(_SET_LEASE, (now + LEASE, session_id, message_id))
         db.execute(_LISTED, (now + LEASE, session_id))
@@ -197,18 +215,19 @@ class SqlTurns:
         now: float,
         retries: int = 0,
     ) -> StoredMessage | None:
-        turn = self._turn(db, session_id, message_id, now)
-        if turn and turn.runs_for(retries):
-            turn = _finish(db, turn, ended, now)
-        return turn.answer_message(now) if turn else None
+        found = self._found(db, session_id, message_id, now)
+        if found is None:
+            return None
+        turn = _finish(db, found, ended, now) if found.turn.runs_for(retries) else found.turn
+        return turn.answer_message(now)
 
-    def _turn(
+    def _found(
         self, db: SqlConnection, session_id: SessionId, message_id: int, now: float
-    ) -> StoredTurn | None:
+    ) -> _Found | None:
         """A turn that the transaction may change."""
         hold(db, session_id)
-        there = self._is_kept(db, session_id, now)
-        return turn_in(db, _BY_NUMBER, session_id, message_id) if there else None
+        row = db.execute(_BY_NUMBER, (session_id, self._oldest(now), message_id)).fetchone()
+        return _Found(row[0], row[1], turn_of(session_id, row[2:])) if row else None
 
     @quick
     def messages(
@@ -220,10 +239,9 @@ class SqlTurns:
         limit: int = 20,
         now: float,
     ) -> Sequence[StoredMessage]:
-        if not self._is_kept(db, session_id, now):
-            return []
         last = FAR_ID if before is None else before
-        with closing(db.execute(NEWEST, (session_id, last, limit))) as rows:
+        place = (session_id, last, self._oldest(now), limit)
+        with closing(db.execute(NEWEST, place)) as rows:
             return newest_messages(map(partial(turn_of, session_id), rows), before, limit, now)
 
     @transaction
@@ -236,8 +254,8 @@ class SqlTurns:
         comment: str = "",
     ) -> bool:
         hold(db, session_id)
-        kept = self._is_kept(db, session_id, self._clock())
-        found = db.execute(_RATED, (session_id, client_message_id)).fetchone() if kept else None
+        place = (session_id, client_message_id, self._oldest(self._clock()))
+        found = db.execute(_RATED, place).fetchone()
         if found is None:
             return False
         question_id, before, answered = found
@@ -263,10 +281,6 @@ class SqlTurns:
             pass
         await self._file.wipe()
 
-    def _is_kept(self, db: SqlConnection, session_id: str, now: float) -> bool:
-        """Whether a session is there, and has not expired."""
-        return db.execute(_KEPT, (session_id, self._oldest(now))).fetchone() is not None
-
     def _oldest(self, now: float) -> float:
         """Sessions that were last used before this time have expired."""
         return now - self._retention.session
@@ -284,24 +298,21 @@ def _begin_again(db: SqlConnection, turn: StoredTurn, asked: NewMessage, now: fl
     turn = turn.begun_again(asked, now)
     if not turn.answer:
         remove(db, *place)
-    save_turn(db, turn)
+    db.execute(*turn_saved(turn))
     return BeginResult(turn.message(now), retries=turn.retries, replaces=bool(turn.answer))
 
 
-def _finish(db: SqlConnection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:
-    tokens = ended.prompt_tokens + ended.completion_tokens
+def _finish(db: SqlConnection, found: _Found, ended: TurnOutcome, now: float) -> StoredTurn:
+    was, former, turn = bool(found.unanswered), found.former or 0.0, found.turn
+    day = ended_turn(turn._replace(follows=is_soon(former, turn.asked_at)), ended, now)
     place = (turn.session_id, turn.question_id)
-    former, last_asked = db.execute(_FORMER, place).fetchone()
-    follows = last_asked is not None and is_soon(last_asked, turn.asked_at)
-    count(db, ended_turn(turn._replace(follows=follows), ended, now))
-    was = bool(former)
-    if former is not None:
+    if found.unanswered is not None:
         remove(db, *place)
     turn = turn._replace(unanswered=was).ended(ended, now)
-    save_turn(db, turn)
-    by = turn.unanswered - was
-    db.execute(_END, (ended.status, int(is_error(ended)), tokens, by, turn.session_id))
     if ended.steps:
         count_calls(db, turn.session_id, ended.steps, now)
-    db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))
+    tokens = ended.prompt_tokens + ended.completion_tokens
+    by = (ended.status, int(is_error(ended)), tokens, turn.unanswered - was, turn.session_id)
+    asked = (*place, turn.answered_at, turn.unanswered, turn.rating == "down")
+    apply(db, [turn_saved(turn), (_END, by), (ASKED, asked), counted(day)])
     return turn
