@@ -31,6 +31,7 @@ PAIRS = [
     Pair("docs/widget-look.md", "docs/zh/widget-look.md"),
     Pair("docs/widget-security.md", "docs/zh/widget-security.md"),
     Pair("docs/contact.md", "docs/zh/contact.md"),
+    Pair("docs/privacy.md", "docs/zh/privacy.md"),
     Pair("docs/translation.md", "docs/zh/translation.md"),
     Pair("docs/insights.md", "docs/zh/insights.md"),
     Pair("docs/login.md", "docs/zh/login.md"),
