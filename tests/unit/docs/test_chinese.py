@@ -30,6 +30,7 @@ PAIRS = [
     Pair("docs/widget.md", "docs/zh/widget.md"),
     Pair("docs/widget-look.md", "docs/zh/widget-look.md"),
     Pair("docs/widget-security.md", "docs/zh/widget-security.md"),
+    Pair("docs/panel.md", "docs/zh/panel.md"),
     Pair("docs/contact.md", "docs/zh/contact.md"),
     Pair("docs/privacy.md", "docs/zh/privacy.md"),
     Pair("docs/translation.md", "docs/zh/translation.md"),
