@@ -52,6 +52,8 @@ async def fill(chats: Sessions, number: int) -> SessionId:
         now = session.created_at if turn == 0 else time.time()
         asked = NewMessage(text(number, "q", dice.randrange(10, 600)), f"id-{number}-{turn}")
         begun = await chats.begin(session, asked, now)
+        image = text(number, "i", dice.randrange(10, 3000)).encode()
+        await chats.save_images(name, begun.message.id, [image])
         await asyncio.sleep(0)
         ended = TurnOutcome("ok", text(number, "a", dice.randrange(10, 3000)))
         await chats.finish(name, begun.message.id, ended, time.time())

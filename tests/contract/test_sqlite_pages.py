@@ -117,7 +117,7 @@ async def in_many_chats(store: SqliteStore, count: int) -> None:
 
 
 async def test_t29_texts_of_chats_are_on_overflow_pages_only(file: Path) -> None:
-    """Titles, questions, answers and records of calls."""
+    """Titles, questions, images, answers and records of calls."""
     store = SqliteStore(file, time.time)
     await in_many_chats(store, 60)
     in_trees, elsewhere = counted(file)
@@ -128,7 +128,7 @@ async def test_t29_texts_of_chats_are_on_overflow_pages_only(file: Path) -> None
         [(tables,)] = db.execute(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%fill BLOB%'"
         ).fetchall()
-    assert tables == 8
+    assert tables == 9
     await store.aclose()
 
 

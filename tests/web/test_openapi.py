@@ -59,8 +59,8 @@ warnings = false
 parameters = {{ "path.session_id" = "{other[0]}", "header.X-Session-Token" = "{other[1]}" }}
 
 [[operations]]
-include-path-regex = "session_id./(answer|feedback)$"
-# A made-up id has no answer: 400.
+include-path-regex = "session_id./(answer|feedback|images/.+)$"
+# A made-up id has no answer: 400; and no image: 404.
 warnings = false
 
 [[operations]]
