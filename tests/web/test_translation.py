@@ -89,6 +89,16 @@ async def test_h30_a_line_in_the_visitors_language_has_no_original(staged: Stage
     assert (line["content"], "original" in line) == (TRANSLATED, False)
 
 
+async def test_h30_a_line_that_is_refused_is_not_translated(staged: Staged) -> None:
+    running = staged(1, **translating())
+    visitor, _ = await taken(running)
+    calls = len(running.upstream.calls())
+    body = {"client_message_id": new_id(), "operator": "Bob", "text": LINE, "translate": True}
+    refused = Operator(running).ask(visitor, "/lines", body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "wrong_state")
+    assert len(running.upstream.calls()) == calls
+
+
 async def test_h30_a_line_is_sent_as_it_is_if_the_model_fails(staged: Staged) -> None:
     """The operator is told why. The same for one who reads."""
     running = staged(1, **translating())

@@ -23,21 +23,23 @@ SAMPLES = 3
 """The visitor's newest messages that show their language."""
 
 
-async def _of_chat(panel: Panel, name: SessionId) -> Translator:
-    """The translator of a chat's site. Raises NotFound and SessionNotFound."""
+async def _of_chat(panel: Panel, name: SessionId) -> tuple[Translator, Attendance]:
+    """The translator of a chat's site, and who has the chat. Raises NotFound, SessionNotFound."""
     if panel.translators is None:
         raise NotFound("This server does not translate: [contact] translate is off.")
     session = await panel.stored_chats().session(name)
     if session is None:
         raise SessionNotFound("There is no such session.")
-    return panel.translators(session.config_id)
+    return panel.translators(session.config_id), session.attendance
 
 
 async def _translated(
     panel: Panel, name: SessionId, line: OperatorMessage
 ) -> tuple[OperatorMessage, str]:
     """The line in the visitor's language, or as it is and why."""
-    translator = await _of_chat(panel, name)
+    translator, (state, operator, _) = await _of_chat(panel, name)
+    if (state, operator) != ("person", line.operator):
+        return line, ""  # it is refused
     store, now = panel.stored_chats(), panel.clock.now()
     newest = await store.messages(name, limit=NEWEST_MESSAGES, now=now)
     samples = [one.content for one in newest if one.role == "user"][-SAMPLES:]
@@ -98,7 +100,7 @@ def talk_routes(panel: Panel) -> APIRouter:
     async def translation(request: Request, wanted: TranslationBody = translation_body) -> Json:
         """A text of the chat in the operator's language."""
         name = SessionId(request.path_params["session_id"])
-        translator = await _of_chat(panel, name)
+        translator, _ = await _of_chat(panel, name)
         return {"text": hide(await translator.into(wanted.language, hide(wanted.text), name))}
 
     @router.post("/writing", status_code=204)
