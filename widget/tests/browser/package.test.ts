@@ -122,6 +122,8 @@ function ofVite(): void {
     it.service.script(answer(["They are warm."]));
     const visit = await shop("vite");
     const tag = visit.page.locator("script[data-api-url]");
+    // Before its script has run, the example has no chat that it could ask.
+    await visit.launcher.waitFor();
     await visit.press("Ask about it");
     await eventually(() => visit.answers.allInnerTexts(), ["They are warm."]);
     expect(await tag.getAttribute("data-lang")).toBe("en");
