@@ -15,6 +15,7 @@ import {
   type Visit,
   visitOf,
 } from "./harness.ts";
+import { photo } from "./photos.ts";
 
 const it = stage();
 
@@ -481,6 +482,24 @@ test("signing in ends the anonymous chat, and keeps the draft", async () => {
   await eventually(() => visit.answers.allInnerTexts(), ["Hello Ann"]);
   expect(sent()[1]).toEqual([DRAFT, undefined, undefined]);
   expect(await words(visit.page)).not.toMatch(new RegExp(`${ASKED}|${TOLD}|nobody`));
+});
+
+test("pictures that are not sent yet are no other user's (W21)", async () => {
+  keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
+  const visit = await asked(await visitOfAnn("session", { "data-images": "on" }));
+  const { page, input } = visit;
+  const field = page.locator("kefu-chat input[type=file]");
+  await field.waitFor({ state: "attached" });
+  const picture = { mimeType: "image/jpeg", buffer: await photo(page, 60, 40) };
+  await field.setInputFiles([{ name: DRAFT, ...picture }]);
+  await page.locator("kefu-chat .tray canvas").waitFor();
+  await signIn(page.context(), tokenOf("bob"));
+  await input.pressSequentially("Bob asks");
+  expect(await page.locator("kefu-chat .tray").isVisible()).toBe(false);
+  await input.press("Enter");
+  await eventually(() => visit.answers.allInnerTexts(), ["Hello Bob"]);
+  expect(it.service.received.map(({ body }) => body.images)).toEqual([undefined, undefined]);
+  expect(await words(page)).not.toMatch(new RegExp(`${ASKED}|${TOLD}|${DRAFT}`));
 });
 
 test("the next user has to agree for themselves", async () => {
