@@ -200,6 +200,23 @@ test("markup in a line or in a name is text (T9)", async () => {
   expect(await talk.page.locator("kefu-chat .by bdi").innerText()).toBe(hostile);
 });
 
+test("a line that is a translation has the person's own words as a quote below (H30)", async () => {
+  const talk = await talking();
+  const line = {
+    id: 4,
+    content: "Ja, **heute**.",
+    operator: "Ingrid",
+    original: "Yes, <b>today</b>.",
+  };
+  talk.says = { state: "person", operator: "Ingrid", messages: [line] };
+  await nextRequest(talk.page);
+  await eventually(
+    () => talk.page.locator("kefu-chat .answer blockquote").innerText(),
+    "Yes, <b>today</b>.",
+  );
+  expect(await talk.page.locator("kefu-chat .answer strong").innerText()).toBe("heute");
+});
+
 /** A stored chat of a site with a contact form: the model has answered, and nobody was asked for. */
 async function answered(
   ...more: readonly Play[]
