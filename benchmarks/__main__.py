@@ -29,6 +29,7 @@ from benchmarks.knowledge import knowledge
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.queues import queues
 from benchmarks.report import save, table
+from benchmarks.sizes import sizes
 from benchmarks.soak import soak
 from benchmarks.terminal import PEER as TERMINAL_PEER
 from benchmarks.terminal import terminal
@@ -52,6 +53,7 @@ NAMES = {
     "queues": "the filters of the panel's list over a million chats in SQLite",
     "knowledge": "learning and finding pages, beside FTS5's tokenizer and bm25s (make peers)",
     "widget": "the widget in Chromium, beside deep-chat after make peers (needs Chromium)",
+    "sizes": "cold starts by the memory of a function of Lambda (not by default; needs root)",
     "soak": "kept chats under load: nothing lost, memory and descriptors flat (not by default)",
 }
 
@@ -64,6 +66,7 @@ APART = {
     "insights",
     "knowledge",
     "queues",
+    "sizes",
     "soak",
     "terminal",
     "tokens",
@@ -148,7 +151,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20, help="of `soak` (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="default: benchmarks/results/")
     arguments = parser.parse_args()
-    names = arguments.names or [name for name in NAMES if name != "soak"]
+    names = arguments.names or [name for name in NAMES if name not in ("sizes", "soak")]
     effort = QUICK if arguments.quick else FULL
     rows, tables = measured(names, effort)
     if "soak" in names:
@@ -191,6 +194,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         "chats": lambda: chats(100 if effort is FULL else 20),
         "engines": lambda: engines(*(300, 1_000_000) if effort is FULL else (40, 5_000)),
         "insights": lambda: panel(100_000 if effort is FULL else 2_000),
+        "sizes": lambda: sizes(7 if effort is FULL else 1),
         "queues": lambda: queues(1_000_000 if effort is FULL else 20_000),
         "tokens": lambda: tokens(effort.rounds),
         "knowledge": lambda: knowledge(50_000 if effort is FULL else 1_000),

@@ -19,7 +19,15 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
-from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, TurnOutcome
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import (
+    LEASE,
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    TurnOutcome,
+)
 from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
@@ -129,6 +137,35 @@ async def turn_units(endpoint: str) -> dict[str, Bill]:
     return bills
 
 
+async def panel_units(endpoint: str) -> dict[str, Bill]:
+    """The billed units of what an open panel asks for, of twenty chats of which two wait."""
+    clock, bills = HandClock(), dict[str, Bill]()
+    table = await new_table(endpoint, clock, with_ttl=True)
+    with MeteringFront(endpoint) as front:
+        store = DynamoStore(table.table, clock, endpoint=front.url)
+        sessions = store.sessions(Retention())
+        for number in range(20):
+            clock.now += 1
+            name = SessionId(f"{number:032x}")
+            chat = Session(name, words(number, 40), "default", clock.now, clock.now)
+            begun = await sessions.begin(chat, NewMessage(words(number, 40)), clock.now)
+            ended = TurnOutcome("ok", words(number, 400), 900, 300)
+            await sessions.finish(name, begun.message.id, ended, clock.now)
+            if number < 2:
+                await sessions.set_attendance(name, Attendance("waiting", "", clock.now))
+        states = [SessionFilter(state="waiting"), SessionFilter(state="person")]
+        for _ in range(2):  # the first look of a process also reads which rows are new
+            front.settle()
+            for wanted in states:
+                await sessions.newest(wanted, None, 50, clock.now)
+        bills["the panel: who waits, of two chats"] = front.settle()
+        await sessions.newest(SessionFilter(), None, 50, clock.now)
+        bills["the panel: the newest 20 chats"] = front.settle()
+        await store.aclose()
+    await table.aclose()
+    return bills
+
+
 async def fill(store: Sessions, clock: HandClock, messages: int) -> Chat:
     chat = Chat(store, clock)
     for _ in range(messages // 2):
@@ -209,7 +246,7 @@ def chats(rounds: int) -> str:
             return "\n".join([*lines, "DynamoDB Local is not in .parts/. Try: make parts"])
         with started_dynamodb_local(part / "lib", Path(folder)) as endpoint:
             os.environ.update(CREDENTIALS)
-            bills = asyncio.run(turn_units(endpoint))
+            bills = asyncio.run(turn_units(endpoint)) | asyncio.run(panel_units(endpoint))
             remote = asyncio.run(table_times(endpoint, rounds))
     lines += ["", f"{'keeping a chat, in DynamoDB units':50}{'calls':>7}{'reads':>7}{'writes':>8}"]
     lines += [

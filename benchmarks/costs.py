@@ -65,7 +65,8 @@ class Month:
     memory_mb: float = 1024
     cold_share: float = 0.02
     """Of the requests; assumed."""
-    cold_seconds: float = 1.0
+    cold_seconds: float = 1.4
+    """To the end of the first answer, with 1 GB: `python -m benchmarks sizes`."""
     other_seconds: float = 0.02
     """For a preflight or a file."""
     bytes_per_token: float = 202
@@ -90,6 +91,14 @@ class Month:
     look_reads: float = 2
     look_writes: float = 1
     """Units for each of these requests."""
+    panel_hours: float = 176
+    """Of an open panel: eight hours on 22 days."""
+    waits_seconds: float = 4.5
+    """Between two requests for who waits; the next two are read units for two of them, and for
+    the newest twenty chats every `list_seconds`."""
+    waits_reads: float = 3
+    list_reads: float = 11
+    list_seconds: float = 20
 
     @property
     def memory_gb(self) -> float:
@@ -137,6 +146,24 @@ SECONDS: int = 730 * 3600
 """Of a month."""
 
 
+COLD_SECONDS = {512: 2.9, 1024: 1.4, 1769: 0.8}
+"""By megabytes of memory: `python -m benchmarks sizes`."""
+
+
+def sizes_table(months: Sequence[Month], prices: Prices) -> str:
+    """A Markdown table of whole bills by the memory of the function."""
+    totals = [
+        {
+            f"`MemorySize={size}`, a cold start of {seconds} s": sum(
+                bill(replace(month, memory_mb=size, cold_seconds=seconds), prices).values()
+            )
+            for size, seconds in COLD_SECONDS.items()
+        }
+        for month in months
+    ]
+    return _rows("dollars a month, together", months, totals)
+
+
 def extras(month: Month, prices: Prices) -> dict[str, float]:
     """Dollars more for what is off by default."""
     requests = month.questions + month.others
@@ -156,7 +183,15 @@ def extras(month: Month, prices: Prices) -> dict[str, float]:
         "`data-contact`, if the panel stays open for ten minutes once": month.conversations
         * month.looks
         * (_request(month, prices) + _look_units(month, prices)),
+        "The panel, open for eight hours on 22 days": _panel(month, prices),
     }
+
+
+def _panel(month: Month, prices: Prices) -> float:
+    seconds = month.panel_hours * 3600
+    waits, lists = seconds / month.waits_seconds, seconds / month.list_seconds
+    units = waits * month.waits_reads + lists * month.list_reads
+    return (waits + lists) * _request(month, prices) + units * prices.read_units / MILLION
 
 
 def _request(month: Month, prices: Prices) -> float:

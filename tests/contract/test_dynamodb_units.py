@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.chats import turn_units
+from benchmarks.chats import panel_units, turn_units
 from benchmarks.costs import Month
 from benchmarks.units import CASES, all_of
 from tests.contract.engines import new_table
@@ -88,6 +88,14 @@ async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
         Month().kept_reads,
         Month().kept_writes,
     ]
+
+
+async def test_e7_an_open_panel_reads_what_the_page_of_costs_counts(
+    dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    bills = await panel_units(dynamodb_local)
+    assert [bill.writes for bill in bills.values()] == [0, 0]
+    assert [bill.reads for bill in bills.values()] == [Month().waits_reads, Month().list_reads]
 
 
 LOOK_UP = {"a question": 7, "a look-up": 11, "a card": 11, "its click": 13}

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.costs import EXAMPLES, Month, Prices, bill, extras, extras_table, table
+from benchmarks.costs import (
+    COLD_SECONDS,
+    EXAMPLES,
+    Month,
+    Prices,
+    bill,
+    extras,
+    extras_table,
+    sizes_table,
+    table,
+)
 from tests.fakes import behaviours as b
 from tests.fakes.stage import stage
 
@@ -21,6 +31,7 @@ def test_the_page_shows_the_results_of_the_calculator() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert table(EXAMPLES, Prices()) in page
     assert extras_table(EXAMPLES, Prices()) in page
+    assert sizes_table(EXAMPLES, Prices()) in page
 
 
 def test_what_an_owner_turns_on_is_worked_out_by_hand() -> None:
@@ -34,6 +45,17 @@ def test_what_an_owner_turns_on_is_worked_out_by_hand() -> None:
     look = request + (2 * 0.125 + 0.625) / 1e6
     [talk] = [value for name, value in dollars.items() if name.startswith("`data-contact`")]
     assert talk == pytest.approx(100_000 * 34 * look)
+    assert dollars["The panel, open for eight hours on 22 days"] == pytest.approx(
+        (140_800 + 31_680) * request + (140_800 * 3 + 31_680 * 11) * 0.125e-6
+    )
+
+
+def test_the_default_memory_has_the_cold_start_that_was_measured() -> None:
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    default = re.search(r"  MemorySize: {[^}]*Default: (\d+)", template)
+    assert default
+    assert int(default[1]) == Month().memory_mb
+    assert COLD_SECONDS[int(default[1])] == Month().cold_seconds
 
 
 def test_the_price_of_a_warm_start_stands_where_it_is_set() -> None:
