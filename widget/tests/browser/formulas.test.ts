@@ -21,16 +21,21 @@ test("formulas are drawn when the answer is complete; others, and those in code,
   const formulas = page.locator("kefu-chat math");
   await eventually(() => formulas.count(), 3);
   const [first, second] = await formulas.evaluateAll((nodes) =>
-    nodes.map((node) => ({
-      display: node.getAttribute("display"),
-      hasHeight: node.getBoundingClientRect().height > 20,
-      names: [...new Set([...node.querySelectorAll("*")].map(({ localName }) => localName))],
-      isMath: node instanceof MathMLElement,
-    })),
+    nodes.map((node) => {
+      const [above, below] = [...(node.querySelector("mfrac")?.children ?? [])].map((part) =>
+        part.getBoundingClientRect(),
+      );
+      return {
+        display: node.getAttribute("display"),
+        isStacked: !!above && !!below && above.bottom <= below.top,
+        names: [...new Set([...node.querySelectorAll("*")].map(({ localName }) => localName))],
+        isMath: node instanceof MathMLElement,
+      };
+    }),
   );
-  expect(first).toMatchObject({ display: null, hasHeight: true, isMath: true });
+  expect(first).toMatchObject({ display: null, isStacked: true, isMath: true });
   expect(first?.names).toEqual(expect.arrayContaining(["mfrac", "msqrt", "msup"]));
-  expect(second).toMatchObject({ display: "block", hasHeight: true });
+  expect(second).toMatchObject({ display: "block", isStacked: true });
   const text = await answers.innerText();
   expect(text).toContain("Not read: \\(\\unknown{x}\\). Code: \\(a\\) stays,");
   expect(text).not.toContain("$$");

@@ -1,5 +1,6 @@
 /** A picture of the visitor, and its view. */
 
+import { atEnd } from "../../answer/at-end.ts";
 import { element } from "../../open/view/dom.ts";
 
 export interface Picture {
@@ -41,8 +42,10 @@ export function pictureView(
 async function draw(canvas: HTMLCanvasElement, blob: Blob, longest: number): Promise<void> {
   const picture = await createImageBitmap(blob);
   const scale = Math.min(1, longest / Math.max(picture.width, picture.height));
-  canvas.width = Math.ceil(picture.width * scale);
-  canvas.height = Math.ceil(picture.height * scale);
+  atEnd(canvas.closest(".log"), () => {
+    canvas.width = Math.ceil(picture.width * scale);
+    canvas.height = Math.ceil(picture.height * scale);
+  });
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
   picture.close();
 }
