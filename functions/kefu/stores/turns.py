@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from kefu.messages import is_click
+from kefu.messages import APPROVAL, is_click
 from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, holder_before
 from kefu.sessions.store.model import (
     LEASE,
@@ -329,7 +329,8 @@ def _served(turn: StoredTurn, ended: TurnOutcome, now: float) -> dict[str, int]:
 
     A turn without a text is one that a person answers, unless it failed.
     """
-    if is_click(turn.client_message_id) or not (ended.text or is_error(ended)):
+    is_of_click = (turn.client_message_id or "").startswith(APPROVAL)
+    if is_of_click or not (ended.text or is_error(ended)):
         return {}
     is_first = not turn.answered_at
     is_again = turn.follows if is_first else bool(turn.answer) and is_soon(turn.answered_at, now)
