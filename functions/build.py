@@ -69,7 +69,10 @@ NOT_NEEDED = (
     "anyio/to_process.py",
     "aws_lambda_powertools/event_handler",
     "aws_lambda_powertools/metrics/provider/datadog",
-    "boto3*",  # Kefu uses the clients of botocore
+    "boto3/crt.py",
+    "boto3/data",
+    "boto3/dynamodb",  # for resources: Kefu has clients
+    "boto3/examples",
     "botocore/cacert.pem",  # botocore uses that of certifi
     "botocore/crt/auth.py",
     "botocore/data/*/*/examples-1.json",
@@ -134,7 +137,8 @@ NOT_NEEDED = (
     "pydantic/v1",
     "regex*",
     "requests*",
-    "s3transfer*",
+    "s3transfer/crt.py",
+    "s3transfer/processpool.py",
     "starlette/middleware/cors.py",
     "starlette/middleware/gzip.py",
     "starlette/middleware/sessions.py",

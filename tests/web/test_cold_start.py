@@ -37,7 +37,7 @@ EVENT = Path(__file__).parents[2] / "events/http-chat.json"
 PROGRAM = """
 import json, sys, threading
 brought = {}
-HEAVY = ("aiohttp", "aws_lambda_powertools", "botocore.session", "httpx", "sqlite3", "tiktoken")
+HEAVY = ("aiohttp", "aws_lambda_powertools", "boto3", "httpx", "sqlite3", "tiktoken")
 
 def note(event, arguments):
     if event == "import" and arguments[0] in HEAVY:
@@ -98,7 +98,7 @@ def test_slow_imports_run_in_threads_during_the_start() -> None:
     imported, brought = first_chat(store, **CREDENTIALS, AWS_ENDPOINT_URL_DYNAMODB=endpoint)
     assert imported == []
     assert "MainThread" not in brought.values(), brought
-    assert brought["botocore.session"].startswith("kefu-dynamodb")
+    assert brought["boto3"].startswith("kefu-dynamodb")
     assert not {"sqlite3", "tiktoken"} & set(brought)
 
 

@@ -1,8 +1,7 @@
-"""Creates clients of AWS under a lock, because botocore's session is not thread-safe.
+"""Creates boto3 clients under a lock, because boto3's default session is not thread-safe.
 
-The first call imports botocore, which takes half a second. Call these functions in a worker thread,
-so that a cold start does not wait for the import. boto3 would add resources and the transfer of
-large files to the same clients, and 350 KB to the package.
+The first call imports boto3, which takes half a second. Call these functions in a worker thread,
+so that a cold start does not wait for the import.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import asyncio
 import base64
 import random
 import threading
-from functools import cache
 from typing import Any, Final
 
 _client_creation: Final = threading.Lock()
@@ -26,18 +24,12 @@ def client(
     service: str, *, region: str | None = None, endpoint: str | None = None, **config: Any
 ) -> Any:
     """A new client. `config`: the options of botocore's Config, such as time limits."""
+    import boto3
     from botocore.config import Config
 
+    create: Any = boto3.client
     with _client_creation:
-        create = _session().create_client
         return create(service, region, endpoint_url=endpoint, config=Config(**config))
-
-
-@cache
-def _session() -> Any:
-    from botocore.session import get_session
-
-    return get_session()
 
 
 class SnsTopic:
