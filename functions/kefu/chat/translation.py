@@ -80,5 +80,5 @@ class Translator:
             raise GatewayTimeout("The model wrote no translation in time.") from None
         found = collected.content.strip().removeprefix("<text>").removesuffix("</text>").strip()
         if not found or call.completion.finish_reason != "stop":
-            raise UpstreamUnavailable("The model wrote no whole translation.")
+            raise UpstreamUnavailable("The model wrote no whole translation.", retry_after=1)
         return found

@@ -38,7 +38,9 @@ def oidc_routes(panel: Panel, sign_in: OidcSignIn, own_url: str) -> APIRouter:
         try:
             return await work
         except (KefuError, StoreUnavailable) as failure:
-            error = failure if isinstance(failure, KefuError) else UpstreamUnavailable(str(failure))
+            error = failure
+            if not isinstance(error, KefuError):
+                error = UpstreamUnavailable(str(failure), retry_after=1)
             record_of(request.scope).failed(error)
             panel.runtime.log.notice(f"A sign-in was refused: {error}")
             return leading_to(f"{own_url}/admin#refused={error.code}")
