@@ -4,19 +4,15 @@
  * for Chinese and Arabic are needed (on Debian fonts-noto-cjk and fonts-noto-core).
  */
 
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { test } from "vitest";
-import { chunk, cited, DONE, finish, sources } from "../scripted-service.ts";
-import { eventually, stage } from "./harness.ts";
+import { stage } from "./harness.ts";
 import { DESKTOP, openPage, PHONE, shoot } from "./picture.ts";
 
 const it = stage();
-const SHOP = "https://nordlys.example/help";
 const DOCS = fileURLToPath(new URL("../../../docs/images", import.meta.url));
 const OUT = process.env.SHOTS;
-const STATIC = new URL("../../../functions/kefu/web/static/", import.meta.url);
 
 const open = (path: string, options: BrowserContextOptions): Promise<Page> =>
   openPage(it, path, options);
@@ -28,60 +24,6 @@ async function scene(name: string, lang: string, theme: string, isPhone = false)
   const page = await open(`/stage?${wanted}`, { viewport });
   await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
   return page;
-}
-
-for (const colorScheme of ["light", "dark"] as const) {
-  test(`docs: the demo page, ${colorScheme}`, async () => {
-    it.service.script(
-      {
-        acts: [
-          {
-            send:
-              sources([
-                { number: 1, title: "Delivery times", url: `${SHOP}/delivery` },
-                { number: 2, title: "Customs and taxes", url: `${SHOP}/customs` },
-              ]) +
-              chunk(
-                "Yes. **Standard delivery** takes 3 to 5 working days [1]. Customs are paid at checkout, so nothing is due at the door [2].",
-              ) +
-              finish() +
-              cited([1, 2]) +
-              DONE,
-          },
-        ],
-      },
-      {
-        acts: [
-          {
-            send: chunk(
-              "Send it back within 30 days, unworn and with its label. The way back is free, and",
-            ),
-          },
-          "silence",
-        ],
-      },
-    );
-    const html = readFileSync(new URL("demo.html", STATIC), "utf8");
-    const health = { status: "ok", model: "LongCat-2.0", upstream: "", notice: "" };
-    it.site.page("/health", JSON.stringify(health));
-    it.site.page("/", html.replace("/api/chat", it.service.url));
-    const page = await open("/", { colorScheme });
-    // A name to read, not a port of this machine.
-    await page.locator("#tag").evaluate((tag) => {
-      tag.textContent = (tag.textContent ?? "").replaceAll(
-        location.origin,
-        "https://chat.example.com",
-      );
-    });
-    const host = page.locator("kefu-chat");
-    for (const question of ["Do you ship to Norway?", "And if it does not fit?"]) {
-      await host.locator("textarea").fill(question);
-      await host.locator("textarea").press("Enter");
-      await host.locator(question.startsWith("And") ? ".icon-stop" : ".icon-send").waitFor();
-    }
-    await eventually(async () => (await host.locator(".log").innerText()).endsWith("and"), true);
-    await shoot(page, DOCS, `chat-${colorScheme}`);
-  });
 }
 
 for (const [name, state, lang, theme] of [
