@@ -55,6 +55,24 @@ const WORDS = {
     card: "هل تريد إلغاء منتج واحد من الطلب \u206812345\u2069؟ معطف مطر، مقاس \u2068M\u2069، \u206889.00 EUR\u2069",
     done: "تم الإلغاء، وسيُعاد إليك مبلغ 89.00 يورو.",
   },
+  de: {
+    where: "Wo ist meine Bestellung 12345, und kann die Regenjacke storniert werden?",
+    order: "Ihre Bestellung wird gesucht",
+    stock: "Es wird geprüft, was storniert werden kann",
+    cancelling: "Der Artikel wird storniert",
+    found: "Sie hat unser Lager **gestern um 16:10** verlassen. Die Regenjacke kommt getrennt.",
+    card: "1 Artikel der Bestellung 12345 stornieren? Regenjacke, Größe M, 89,00 EUR",
+    done: "Storniert. 89,00 EUR sind auf dem Weg zu Ihnen zurück.",
+  },
+  ja: {
+    where: "注文 12345 は今どこですか？レインジャケットをキャンセルできますか？",
+    order: "ご注文を確認しています",
+    stock: "キャンセルできる商品を確認しています",
+    cancelling: "商品をキャンセルしています",
+    found: "**昨日 16:10** に倉庫から出荷されました。レインジャケットは別送です。",
+    card: "注文 12345 の商品 1 点をキャンセルしますか？レインジャケット、M、89.00 EUR",
+    done: "キャンセルしました。89.00 EUR を返金します。",
+  },
 };
 
 type Words = (typeof WORDS)["en"];
@@ -122,6 +140,8 @@ for (const [lang, colorScheme, size] of [
   ["zh-CN", "light", "phone"],
   ["ar", "dark", "phone"],
   ["ar", "light", "desktop"],
+  ["de", "light", "phone"],
+  ["ja", "dark", "phone"],
 ] as const) {
   test.runIf(OUT !== undefined)(`tools, ${lang}, ${colorScheme}, ${size}`, async () => {
     const words = WORDS[lang];
