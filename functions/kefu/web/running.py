@@ -127,14 +127,13 @@ class Running:
         """
         if not (lost.session and lost.client_message_id):
             return None
-        while True:
-            if found := self.find(lost.session.id, lost.client_message_id):
-                return found
-            same = self._to(lost.session.id, lost.client_message_id)
-            asking = [one for one in same if not (one.is_saved or one.reason or one.has_ended)]
-            if not asking:
+        place = lost.session.id, lost.client_message_id
+        while not (found := self.find(*place)):
+            saving = [a for a in self._to(*place) if not (a.is_saved or a.reason or a.has_ended)]
+            if not saving:
                 return None
-            await asyncio.wait([one.change() for one in asking], return_when="FIRST_COMPLETED")
+            await asyncio.wait([one.change() for one in saving], return_when="FIRST_COMPLETED")
+        return found
 
     def _to(self, session_id: str, client_message_id: str) -> list[Answer]:
         wanted = session_id, client_message_id

@@ -155,7 +155,7 @@ class AnswerResponse:
         answer, sources = self.answer, b""
         async with self._closing(events, record):
             async for event in events:
-                are_chunks = isinstance(event, list)
+                are_chunks = isinstance(event, list)  # as nearly always, and quickly asked
                 if not are_chunks and isinstance(event, SourcesFound | SourcesUsed):
                     note_event(answer, event)
                     # Sent with the next chunk: an error before that gets its own status.
