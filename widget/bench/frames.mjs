@@ -6,13 +6,11 @@
  *   node bench/frames.mjs [--quick]
  */
 
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { imported } from "../build.mjs";
 import { OURS, stream } from "./answer.mjs";
-import { report } from "./report.mjs";
+import { median, report } from "./report.mjs";
+import { sendPage, siteOf, tagOf } from "./site.mjs";
 
-const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const DRIVER = new URL("../tests/webkit/driver.ts", import.meta.url);
 const [ROUNDS, SECONDS] = process.argv.includes("--quick") ? [1, 4] : [3, 10];
 const PER_SECOND = 200;
@@ -31,29 +29,12 @@ function watched() {
   return frames;
 }
 
-const page = (body) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>Bench</title><link rel="icon" href="data:,"><script>${watched}</script></head><body><h1>Bench</h1>${body}</body></html>`;
+const HEAD = `<script>${watched}</script>`;
 
-const server = createServer(async (request, response) => {
-  const isFile = /^\/chat-widget[\w.-]*\.js(on)?$/.test(request.url);
-  if (request.method === "POST") stream(response, OURS, SECONDS * PER_SECOND, PER_SECOND);
-  else if (isFile) {
-    const headers = {
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Access-Control-Allow-Origin": "*",
-      "Cache-Control": "no-store",
-    };
-    response
-      .writeHead(200, headers)
-      .end(await readFile(new URL(`.${request.url}`, WIDGET)).catch(() => ""));
-  } else {
-    const tag = `<script src="/chat-widget.js" data-api-url="${origin()}/api/chat" data-open defer></script>`;
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    response.end(page(request.url === "/bare" ? BARE : tag));
-  }
+const site = await siteOf(({ method, url }, response) => {
+  if (method === "POST") stream(response, OURS, SECONDS * PER_SECOND, PER_SECOND);
+  else sendPage(response, url === "/bare" ? BARE : tagOf("data-open"), HEAD);
 });
-const origin = () => `http://127.0.0.1:${server.address().port}`;
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
 /** Runs in the page: asks, and returns the time of each frame until the answer is there. */
 async function asked() {
@@ -99,10 +80,6 @@ function perSecond(frames) {
   return ((frames.length - 1) * 1_000) / (frames.at(-1) - frames[0]);
 }
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 const { MISSING, WebKit } = await imported(DRIVER);
 if (MISSING.length > 0) throw new Error(`${MISSING} not installed. Try: make parts`);
 const webkit = await WebKit.start();
@@ -110,13 +87,13 @@ try {
   const found = { chat: [], bare: [] };
   let longest = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
-    await webkit.goto(`${origin()}/chat`);
+    await webkit.goto(`${site.origin}/chat`);
     await webkit.run(arrived);
     const { trouble, frames } = await webkit.run(asked);
     if (trouble) throw new Error(`The answer is not there: ${trouble}`);
     found.chat.push(perSecond(frames));
     longest = Math.max(longest, ...frames.slice(1).map((now, at) => now - frames[at]));
-    await webkit.goto(`${origin()}/bare`);
+    await webkit.goto(`${site.origin}/bare`);
     // The chat stored its answer when its page was left.
     await webkit.run(() => sessionStorage.clear());
     found.bare.push(perSecond((await webkit.run(read)).frames));
@@ -131,6 +108,5 @@ try {
   report(figures);
 } finally {
   await webkit.stop();
-  server.close();
-  server.closeAllConnections();
+  site.close();
 }

@@ -6,20 +6,17 @@
  *   node bench/open.mjs [--quick] [--latency MS] [FOLDER WITH A BUILT WIDGET]
  */
 
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { launchChromium } from "../tests/chromium.mjs";
-import { report } from "./report.mjs";
+import { median, report } from "./report.mjs";
+import { sendPage, siteOf } from "./site.mjs";
 
 const { values, positionals } = parseArgs({
   options: { quick: { type: "boolean" }, latency: { type: "string", default: "150" } },
   allowPositionals: true,
 });
-const WIDGET = positionals[0]
-  ? pathToFileURL(`${positionals[0]}/`)
-  : new URL("../../functions/kefu/web/static/widget/", import.meta.url);
+const WIDGET = positionals[0] && pathToFileURL(`${positionals[0]}/`);
 const ROUNDS = values.quick ? 2 : 5;
 const BYTES_PER_SECOND = 1_600_000 / 8;
 const MOST_TIMES_PLAIN = 1.2;
@@ -35,25 +32,13 @@ const SETUPS = {
 };
 const TITLES = { en: "Chat with us", zh: "在线客服" };
 
-const site = createServer(async (request, response) => {
-  const url = new URL(request.url, "http://site");
-  const isFile = /^\/chat-widget[\w.-]*\.js(on)?$/.test(url.pathname);
-  const file = isFile && (await readFile(new URL(`.${url.pathname}.br`, WIDGET)).catch(() => {}));
-  if (file) {
-    const type = url.pathname.endsWith(".js")
-      ? "text/javascript; charset=utf-8"
-      : "application/json";
-    response.writeHead(200, { "Content-Type": type, "Content-Encoding": "br" }).end(file);
-  } else if (url.pathname === "/") {
-    const attributes = [...url.searchParams].map(([name, value]) => `${name}="${value}"`).join(" ");
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title>
-<link rel="icon" href="data:,"></head><body><h1>Bench</h1>
-<script src="/chat-widget.js" ${attributes} defer></script></body></html>`);
-  } else response.writeHead(404).end();
-});
-await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
-const origin = `http://127.0.0.1:${site.address().port}`;
+const answer = (request, response) => {
+  const { pathname, searchParams } = new URL(request.url, "http://site");
+  if (pathname !== "/") return response.writeHead(404).end();
+  const attributes = [...searchParams].map(([name, value]) => `${name}="${value}"`).join(" ");
+  sendPage(response, `<script src="/chat-widget.js" ${attributes} defer></script>`);
+};
+const site = await siteOf(answer, { widget: WIDGET, isCompressed: true });
 
 /** Runs in the page: opens the chat, and returns the ms until it is whole, and the waves by then. */
 async function opened({ title, pills, hasConsent, hasLogo }) {
@@ -86,7 +71,7 @@ const browser = await launchChromium();
 async function visit(language, attributes) {
   const context = await browser.newContext();
   const page = await context.newPage();
-  const all = { "data-api-url": `${origin}/api/chat`, "data-lang": language, ...attributes };
+  const all = { "data-api-url": `${site.origin}/api/chat`, "data-lang": language, ...attributes };
   const session = await context.newCDPSession(page);
   await session.send("Network.emulateNetworkConditions", {
     offline: false,
@@ -94,7 +79,7 @@ async function visit(language, attributes) {
     downloadThroughput: BYTES_PER_SECOND,
     uploadThroughput: BYTES_PER_SECOND,
   });
-  await page.goto(`${origin}/?${new URLSearchParams(all)}`);
+  await page.goto(`${site.origin}/?${new URLSearchParams(all)}`);
   await page.locator("kefu-chat").waitFor({ state: "attached" });
   const found = await page.evaluate(opened, {
     title: TITLES[language],
@@ -105,8 +90,6 @@ async function visit(language, attributes) {
   await context.close();
   return found;
 }
-
-const median = (numbers) => numbers.sort((one, other) => one - other)[numbers.length >> 1];
 
 const found = {};
 for (let round = 0; round < ROUNDS; round += 1) {

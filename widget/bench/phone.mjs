@@ -8,13 +8,11 @@
  *   node bench/phone.mjs [--quick]
  */
 
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 import { SHORT } from "./answer.mjs";
-import { report } from "./report.mjs";
+import { median, report } from "./report.mjs";
+import { listening, sendPage, siteOf } from "./site.mjs";
 
-const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const ROUNDS = process.argv.includes("--quick") ? 3 : 9;
 const ROUND_TRIP_MS = 150;
 const BYTES_PER_SECOND = 1_600_000 / 8;
@@ -34,30 +32,11 @@ const service = await listening((request, response) => {
     response.writeHead(200, { ...CORS, "Content-Type": "text/event-stream" }).end(SHORT);
   } else response.writeHead(404, CORS).end();
 });
-const site = await listening(async (request, response) => {
-  const isScript = /^\/chat-widget[\w.-]*\.js$/.test(request.url);
-  const file = isScript && (await readFile(new URL(`.${request.url}.br`, WIDGET)).catch(() => {}));
-  if (file) {
-    const headers = { "Content-Type": "text/javascript; charset=utf-8", "Content-Encoding": "br" };
-    response.writeHead(200, { ...headers, ...CORS }).end(file);
-  } else {
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>Bench</title><link rel="icon" href="data:,">
-</head><body><h1>Bench</h1>
-<script src="/chat-widget.js" data-api-url="${origin(service)}/api/chat" defer></script></body></html>`);
-  }
-});
-
-function origin(server) {
-  return `http://127.0.0.1:${server.address().port}`;
-}
-
-async function listening(handle) {
-  const server = createServer(handle);
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return server;
-}
+const body = `<script src="/chat-widget.js" data-api-url="${service.origin}/api/chat" defer></script>`;
+const site = await siteOf(
+  (_, response) => sendPage(response, body, '<meta name="viewport" content="width=device-width">'),
+  { isCompressed: true },
+);
 
 /** Runs in the page, before anything else: notes when the launcher is there. */
 function watch() {
@@ -100,10 +79,6 @@ async function asked() {
   return shown;
 }
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 const browser = await launchChromium();
 try {
   const found = { launcher: [], first: [], bare: [], later: [] };
@@ -120,7 +95,7 @@ try {
     });
     await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
     await tab.addInitScript(watch);
-    await tab.goto(origin(site));
+    await tab.goto(site.origin);
     await tab.locator("kefu-chat .launcher").waitFor();
     found.launcher.push(await tab.evaluate(() => globalThis.launcherAt));
     // The first text is a matter of requests: a slow processor would hide how many there are.
@@ -128,7 +103,7 @@ try {
     await tab.locator("kefu-chat .launcher").click();
     await tab.locator("kefu-chat textarea").waitFor();
     await tab.waitForTimeout(500);
-    const url = `${origin(service)}/api/chat`;
+    const url = `${service.origin}/api/chat`;
     found.bare.push(await tab.evaluate(bare, url));
     found.first.push(await tab.evaluate(asked));
     await tab.locator("kefu-chat .actions").waitFor();
@@ -151,8 +126,6 @@ try {
   report(figures);
 } finally {
   await browser.close();
-  for (const server of [service, site]) {
-    server.close();
-    server.closeAllConnections();
-  }
+  service.close();
+  site.close();
 }

@@ -7,12 +7,11 @@
  */
 
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 import { OURS, SHORT, stream } from "./answer.mjs";
 import { report } from "./report.mjs";
+import { sendPage, siteOf, tagOf } from "./site.mjs";
 
-const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const PEER = new URL("peers/node_modules/deep-chat/dist/deepChat.js", import.meta.url);
 
 const CASES = {
@@ -30,42 +29,24 @@ const CHUNKS = isQuick ? wanted.quick : wanted.chunks;
 const PER_SECOND = wanted.perSecond;
 const TURNS = wanted.turns === undefined ? 0 : wanted.turns / (isQuick ? 5 : 1);
 
-const page = (origin) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>
-${
-  wanted.isPeer
-    ? `<script type="module" src="/peer.js"></script><deep-chat connect='{"url":"/peer","stream":true}'
- style="width:392px;height:640px"></deep-chat>`
-    : `<script src="/chat-widget.js" data-api-url="${origin}/api/chat" defer></script>`
-}</body></html>`;
+const PEERS_BODY = `<script type="module" src="/peer.js"></script>
+<deep-chat connect='{"url":"/peer","stream":true}' style="width:392px;height:640px"></deep-chat>`;
 
 const peers = { text: (text) => `data: ${JSON.stringify({ text })}\n\n`, end: "" };
 
-/** Paths of the widget that were asked for. */
-const asked = [];
 let isTalking = false;
-const server = createServer(async (request, response) => {
-  if (request.url === "/bare") stream(response, OURS, CHUNKS, PER_SECOND);
-  else if (request.method === "POST" && isTalking) {
+const site = await siteOf(async ({ method, url }, response) => {
+  if (url === "/bare") stream(response, OURS, CHUNKS, PER_SECOND);
+  else if (method === "POST" && isTalking) {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.end(SHORT);
-  } else if (request.method === "POST") {
+  } else if (method === "POST") {
     stream(response, wanted.isPeer ? peers : OURS, CHUNKS, PER_SECOND);
-  } else if (/^\/(chat-widget[\w.-]*|peer)\.js$/.test(request.url)) {
-    asked.push(request.url);
-    const path = request.url === "/peer.js" ? PEER : new URL(`.${request.url}`, WIDGET);
-    const script = await readFile(path);
-    const headers = {
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Access-Control-Allow-Origin": "*",
-    };
-    response.writeHead(200, headers).end(script);
-  } else {
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    response.end(page(`http://127.0.0.1:${server.address().port}`));
-  }
+  } else if (url === "/peer.js") {
+    response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8" });
+    response.end(await readFile(PEER));
+  } else sendPage(response, wanted.isPeer ? PEERS_BODY : tagOf());
 });
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
 /** Runs in the page: a conversation of so many turns, as fast as it goes. */
 async function talk(turns) {
@@ -133,13 +114,13 @@ try {
   };
   const longest = (name) => tab.evaluate((key) => Math.max(0, ...globalThis.seen[key]), name);
 
-  await tab.goto(`http://127.0.0.1:${server.address().port}/`);
+  await tab.goto(site.origin);
   // Before anything is looked for in the page: that takes script of its own.
   const load = await spent();
   await tab.locator(wanted.isPeer ? INPUT : "kefu-chat .launcher").waitFor();
   await tab.waitForTimeout(500);
   const loadTask = await longest("tasks");
-  const requests = asked.length;
+  const requests = site.asked.filter((url) => url.endsWith(".js")).length;
   const before = await spent();
   if (!wanted.isPeer) {
     await tab.locator("kefu-chat .launcher").hover();
@@ -205,6 +186,5 @@ try {
   report(figures);
 } finally {
   await browser.close();
-  server.close();
-  server.closeAllConnections();
+  site.close();
 }

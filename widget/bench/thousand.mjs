@@ -5,13 +5,11 @@
  *   node bench/thousand.mjs [--quick]
  */
 
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 import { OURS } from "./answer.mjs";
 import { report } from "./report.mjs";
+import { sendPage, siteOf, tagOf } from "./site.mjs";
 
-const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const MESSAGES = process.argv.includes("--quick") ? 200 : 1_000;
 /** Messages that are measured, at the start and at the end, and keys. */
 const MEASURED = 50;
@@ -21,22 +19,11 @@ const TEXT =
   "Yes. **Standard delivery** takes 3 to 5 working days:\n\n- to Norway: 5\n- to [Sweden](https://shop.example): 3\n\n| To | Days |\n|---|---|\n| Norway | 5 |\n";
 const ANSWER = OURS.text(TEXT) + OURS.end;
 
-const server = createServer(async (request, response) => {
-  const file = /^\/chat-widget[\w.-]*\.js$/.test(request.url)
-    ? await readFile(new URL(`.${request.url}`, WIDGET)).catch(() => undefined)
-    : undefined;
-  if (file) {
-    response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8" }).end(file);
-  } else if (request.method === "POST") {
+const site = await siteOf(({ method }, response) => {
+  if (method === "POST") {
     response.writeHead(200, { "Content-Type": "text/event-stream" }).end(ANSWER);
-  } else {
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title>
-<link rel="icon" href="data:,"></head><body><h1>Bench</h1>
-<script src="/chat-widget.js" data-api-url="/api/chat" data-open defer></script></body></html>`);
-  }
+  } else sendPage(response, tagOf("data-open"));
 });
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
 /** Runs in the page: sends `count` messages, each one after the last answer and a frame. */
 async function talk(count) {
@@ -68,7 +55,7 @@ try {
     await act();
     return ((await busy()) - before) / count;
   };
-  await page.goto(`http://127.0.0.1:${server.address().port}`);
+  await page.goto(site.origin);
   await page.locator("kefu-chat textarea").waitFor();
   await page.evaluate(talk, 10);
   const early = await cost(() => page.evaluate(talk, MEASURED), MEASURED);
@@ -90,6 +77,5 @@ try {
   if (late > LIMITS.message || key > LIMITS.key) process.exitCode = 1;
 } finally {
   await browser.close();
-  server.close();
-  server.closeAllConnections();
+  site.close();
 }

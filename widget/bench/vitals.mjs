@@ -6,17 +6,15 @@
  *   node bench/vitals.mjs [--quick] [FOLDER]
  */
 
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launchChromium } from "../tests/chromium.mjs";
 import { OURS, stream } from "./answer.mjs";
-import { report } from "./report.mjs";
+import { median, report } from "./report.mjs";
+import { sendPage, siteOf, tagOf } from "./site.mjs";
 
-const OURS_BUILT = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
-const WIDGET = folder ? pathToFileURL(`${resolve(folder)}/`) : OURS_BUILT;
+const WIDGET = folder && pathToFileURL(`${resolve(folder)}/`);
 const VISITS = process.argv.includes("--quick") ? 1 : 5;
 const SLOWER = 4;
 const CLICKS = 20;
@@ -44,29 +42,16 @@ function watched() {
   return seen;
 }
 
-const page = (
-  widget,
-) => `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title>
-<link rel="icon" href="data:,"><script>const seen = (${watched})()</script></head><body><h1>Bench</h1>
-<button onclick="this.nextElementSibling.textContent = +this.nextElementSibling.textContent + 1">Add</button>
-<output>0</output>${PARAGRAPHS}${widget}</body></html>`;
+const HEAD = `<script>const seen = (${watched})()</script>`;
+const BODY = `<button onclick="this.nextElementSibling.textContent = +this.nextElementSibling.textContent + 1">Add</button>
+<output>0</output>${PARAGRAPHS}`;
 
-const server = createServer(async (request, response) => {
-  const file = /^\/chat-widget[\w.-]*\.js(on)?$/.test(request.url)
-    ? await readFile(new URL(`.${request.url}`, WIDGET)).catch(() => undefined)
-    : undefined;
-  if (file) {
-    const type = request.url.endsWith("on") ? "application/json" : "text/javascript";
-    response.writeHead(200, { "Content-Type": type }).end(file);
-  } else if (request.method === "POST") {
+const answer = ({ method, url }, response) => {
+  if (method === "POST") {
     stream(response, OURS, ANSWER_SECONDS * CHUNKS_PER_SECOND, CHUNKS_PER_SECOND);
-  } else {
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
-    const tag = '<script src="/chat-widget.js" data-api-url="/api/chat" defer></script>';
-    response.end(page(request.url === "/with" ? tag : ""));
-  }
-});
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  } else sendPage(response, url === "/with" ? BODY + tagOf() : BODY, HEAD);
+};
+const site = await siteOf(answer, { widget: WIDGET });
 
 const browser = await launchChromium();
 
@@ -76,7 +61,7 @@ async function visit(path, isTalking) {
   const tab = await context.newPage();
   const devtools = await context.newCDPSession(tab);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
-  await tab.goto(`http://127.0.0.1:${server.address().port}${path}`);
+  await tab.goto(site.origin + path);
   await tab.waitForTimeout(500);
   if (isTalking) {
     await tab.locator("kefu-chat .launcher").click();
@@ -93,8 +78,6 @@ async function visit(path, isTalking) {
   return { inp: Math.max(...interactions), cls: shift };
 }
 
-const median = (values) => values.sort((one, other) => one - other)[values.length >> 1];
-
 try {
   const figures = {};
   for (const [name, path, isTalking] of [
@@ -110,6 +93,5 @@ try {
   report(figures);
 } finally {
   await browser.close();
-  server.close();
-  server.closeAllConnections();
+  site.close();
 }
