@@ -25,10 +25,7 @@ testInChromium(
   "code is coloured when its answer is complete, and its elements stay (W25)",
   async () => {
     it.service.script(answer([SHORT]), answer([LONG]), answer([SHORT]));
-    const names: string[] = [];
-    const { page, send, idle, errors } = await it.visit({}, {}, undefined, (page) =>
-      Promise.resolve(page.on("request", (request) => names.push(request.url()))),
-    );
+    const { page, send, idle, errors, requests } = await it.visit();
     const coloured = (kind: string) => page.evaluate(texts, kind);
     await send("How?");
     await idle();
@@ -45,19 +42,16 @@ testInChromium(
     await send("Again?");
     await idle();
     await eventually(() => coloured("keyword"), ["const"]);
-    expect(names.filter((name) => name.includes("chat-widget-colours"))).toHaveLength(1);
+    expect(requests.filter((url) => url.includes("chat-widget-colours"))).toHaveLength(1);
     expect(errors).toEqual([]);
   },
 );
 
 test("an answer without code does not fetch the colours (W25)", async () => {
   it.service.script(answer(["`const` alone"]));
-  const names: string[] = [];
-  const { send, page } = await it.visit({}, {}, undefined, (page) =>
-    Promise.resolve(page.on("request", (request) => names.push(request.url()))),
-  );
+  const { send, page, requests } = await it.visit();
   await send("How?");
   await page.locator("kefu-chat .actions").waitFor();
-  expect(names.filter((name) => name.includes("chat-widget-answer"))).toHaveLength(1);
-  expect(names.filter((name) => name.includes("colours"))).toEqual([]);
+  expect(requests.filter((url) => url.includes("chat-widget-answer"))).toHaveLength(1);
+  expect(requests.filter((url) => url.includes("colours"))).toEqual([]);
 });

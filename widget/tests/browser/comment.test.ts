@@ -86,12 +86,10 @@ test("the line goes with the rating, and an empty one is not sent (H8)", async (
 
 test("without a stored chat there is no line, and its file is not fetched (H8)", async () => {
   it.service.script(answer(["one"]));
-  const { page, send } = await it.visit();
-  const files: string[] = [];
-  page.on("request", (request) => files.push(request.url()));
+  const { page, send, requests } = await it.visit();
   await send("first");
   await page.locator("kefu-chat .down").click();
   await eventually(() => it.service.rated.length, 1);
-  expect(files.filter((url) => url.includes("-comment."))).toEqual([]);
+  expect(requests.filter((url) => url.includes("-comment."))).toEqual([]);
   expect(await field(page).count()).toBe(0);
 });

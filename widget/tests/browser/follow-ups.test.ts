@@ -42,14 +42,11 @@ test("a click sends a question; only the last answer has some, and none that was
 test("data-follow-ups=off, and an answer without any: no file is fetched (W22)", async () => {
   it.service.script(grounded("In three days [1].", ["Who pays?"]), grounded("Yes [1]."));
   for (const attributes of [{ "data-follow-ups": "off" }, {}]) {
-    const fetched: string[] = [];
-    const { page, send, idle } = await it.visit(attributes, {}, undefined, async (shown) =>
-      shown.on("request", (request) => fetched.push(request.url())),
-    );
+    const { page, send, idle, requests } = await it.visit(attributes);
     await send("Do you ship to Norway?");
     await idle();
     await page.locator("kefu-chat .actions").waitFor();
-    expect(fetched.filter((url) => url.includes("follow-ups"))).toEqual([]);
-    expect(fetched.filter((url) => url.includes("-tools"))).toEqual([]);
+    expect(requests.filter((url) => url.includes("follow-ups"))).toEqual([]);
+    expect(requests.filter((url) => url.includes("-tools"))).toEqual([]);
   }
 });

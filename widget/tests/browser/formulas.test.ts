@@ -68,12 +68,9 @@ test("a wide formula scrolls in itself, from the left in Arabic, too (W9, W25)",
 
 test("an answer without a formula does not fetch their file (W25)", async () => {
   it.service.script(answer(["It costs $5, and $6 (or [7])."]));
-  const names: string[] = [];
-  const { send, page } = await it.visit({}, {}, undefined, (page) =>
-    Promise.resolve(page.on("request", (request) => names.push(request.url()))),
-  );
+  const { send, page, requests } = await it.visit();
   await send("How?");
   await page.locator("kefu-chat .actions").waitFor();
-  expect(names.filter((name) => name.includes("chat-widget-answer"))).toHaveLength(1);
-  expect(names.filter((name) => name.includes("formulas"))).toEqual([]);
+  expect(requests.filter((url) => url.includes("chat-widget-answer"))).toHaveLength(1);
+  expect(requests.filter((url) => url.includes("formulas"))).toEqual([]);
 });

@@ -10,6 +10,8 @@ export interface Visit {
   readonly page: Page;
   /** Errors on the page's console, and uncaught exceptions. */
   readonly errors: string[];
+  /** The addresses that the page has requested. */
+  readonly requests: readonly string[];
   readonly panel: Locator;
   readonly launcher: Locator;
   readonly input: Locator;
@@ -89,9 +91,11 @@ export function stage(): Stage {
       if (message.type() === "error") errors.push(message.text());
     });
     page.on("pageerror", (error) => errors.push(String(error)));
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
     await prepare?.(page);
     await page.goto(url);
-    return visitOf(page, errors);
+    return visitOf(page, errors, requests);
   };
   beforeAll(async () => {
     [it.browser, it.service, it.site] = await Promise.all([
@@ -118,13 +122,14 @@ export async function interest(page: Page): Promise<void> {
 }
 
 /** A page with the widget, in the words of a visitor. */
-export function visitOf(page: Page, errors: string[]): Visit {
+export function visitOf(page: Page, errors: string[], requests: readonly string[] = []): Visit {
   const host = page.locator("kefu-chat");
   const act = host.locator(".act");
   const input = host.locator("textarea");
   return {
     page,
     errors,
+    requests,
     panel: host.locator(".panel"),
     launcher: host.locator(".launcher"),
     input,

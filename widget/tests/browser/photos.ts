@@ -38,6 +38,24 @@ export async function photo(
   return Buffer.from(base64, "base64");
 }
 
+/** A file that a visitor chooses. */
+export interface Upload {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly buffer: Buffer;
+}
+
+export function jpeg(buffer: Buffer, name = "photo.jpg"): Upload {
+  return { name, mimeType: "image/jpeg", buffer };
+}
+
+/** Chooses files with the button beside the text field, once it is there. */
+export async function upload(page: Page, ...files: readonly Upload[]): Promise<void> {
+  const field = page.locator("kefu-chat input[type=file]");
+  await field.waitFor({ state: "attached" });
+  await field.setInputFiles([...files]);
+}
+
 /** What a camera writes into a JPEG, here with a place and with the photo lying on its side. */
 export const PLACE = "52.5200 N 13.4050 E";
 

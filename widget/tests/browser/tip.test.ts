@@ -102,13 +102,11 @@ test("data-tip-when: the part of the page that is scrolled, and the paths (W8)",
 test("a visitor who already uses the chat gets no tip; without data-tip no file is fetched (W2, W8)", async () => {
   it.service.script(answer(["Yes."]));
   const plain = await it.visit();
-  const fetched: string[] = [];
-  plain.page.on("request", (request) => fetched.push(request.url()));
   await plain.page.reload();
   await plain.panel.waitFor();
   await plain.send("Do you ship?");
   await plain.page.locator("kefu-chat .actions").waitFor();
-  expect(fetched.filter((url) => url.includes("chat-widget-tip"))).toEqual([]);
+  expect(plain.requests.filter((url) => url.includes("chat-widget-tip"))).toEqual([]);
   const opened = await invited({ "data-open": "" });
   await opened.panel.waitFor();
   expect(await tipOf(opened.page).count()).toBe(0);

@@ -89,11 +89,9 @@ test("a chat without tools fetches nothing more, and asks for steps in its langu
   it.service.script(inSession(answer(["Yes."]), "s1", "t1"));
   it.service.kept = [];
   const visit = await it.visit({ "data-lang": "de" });
-  const fetched: string[] = [];
-  visit.page.on("request", (request) => fetched.push(request.url()));
   await visit.send("Ships?");
   await visit.page.locator("kefu-chat .actions").waitFor();
-  expect(fetched.filter((url) => url.includes("chat-widget-tools"))).toEqual([]);
+  expect(visit.requests.filter((url) => url.includes("chat-widget-tools"))).toEqual([]);
   const [{ body, headers } = expect.fail("no request")] = it.service.received;
   expect([body.steps, headers["accept-language"]]).toEqual([true, "de"]);
 });

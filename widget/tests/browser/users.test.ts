@@ -15,7 +15,7 @@ import {
   type Visit,
   visitOf,
 } from "./harness.ts";
-import { photo } from "./photos.ts";
+import { jpeg, photo, upload } from "./photos.ts";
 
 const it = stage();
 
@@ -488,10 +488,7 @@ test("pictures that are not sent yet are no other user's (W21)", async () => {
   keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
   const visit = await asked(await visitOfAnn("session", { "data-images": "on" }));
   const { page, input } = visit;
-  const field = page.locator("kefu-chat input[type=file]");
-  await field.waitFor({ state: "attached" });
-  const picture = { mimeType: "image/jpeg", buffer: await photo(page, 60, 40) };
-  await field.setInputFiles([{ name: DRAFT, ...picture }]);
+  await upload(page, jpeg(await photo(page, 60, 40), DRAFT));
   await page.locator("kefu-chat .tray canvas").waitFor();
   await signIn(page.context(), tokenOf("bob"));
   await input.pressSequentially("Bob asks");
