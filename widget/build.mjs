@@ -105,6 +105,7 @@ async function dictionaryFiles() {
   for (const [language, all] of await dictionaries()) {
     const texts = prefixes.map(() => ({}));
     for (const [name, text] of Object.entries(all)) {
+      // -1, the last one, for all other texts.
       const at = parts.findIndex((part) => name in part);
       texts.at(at)[name] = text;
     }

@@ -1,6 +1,6 @@
 /** The pictures of a visitor's message: small ones, which open in full. */
 
-import { type Picture, pictureView } from "../src/features/images/picture.ts";
+import { once, type Picture, pictureView } from "../src/features/images/picture.ts";
 import { button, type Child, el } from "./dom.ts";
 import { t } from "./texts.ts";
 import type { Message, MessageImage } from "./types.ts";
@@ -24,12 +24,8 @@ function said(text: string): HTMLElement {
 }
 
 function small({ id, width, height }: MessageImage, load: LoadImage): HTMLElement {
-  let coming: Promise<Blob> | undefined;
-  const once = (): Promise<Blob> => {
-    coming ??= load(id);
-    return coming;
-  };
-  const picture = { name: "", width, height, trouble: t.pictureGone, load: once };
+  const loadOnce = once(() => load(id));
+  const picture = { name: "", width, height, trouble: t.pictureGone, load: loadOnce };
   const gone = () => node.replaceWith(said(picture.trouble));
   const node = button(
     { className: "picture", ariaLabel: t.openPicture, title: t.openPicture },

@@ -41,7 +41,7 @@ export interface Circumstances {
 /** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
 export type AnswerSource = Pick<Transport, "ready" | "send">;
 
-/** By so much the first byte may be later if there are pictures: 4 MB take a minute at 0.5 Mbit/s. */
+/** With pictures, the limit for the first byte is so many times as long: 4 MB take a minute at 0.5 Mbit/s. */
 const UPLOAD = 12;
 
 export class Conversation {

@@ -184,9 +184,8 @@ class Reader {
     if (/^(text|textbf|textit|mbox|mathrm|operatorname)$/.test(name)) {
       return node("mtext", this.#text().replace(/^ | $/g, "\u00a0"));
     }
-    if (/^math(bf|it)$|^boldsymbol$|^displaystyle$/.test(name)) {
-      return name === "displaystyle" ? node("mrow", []) : this.#group();
-    }
+    if (/^(mathbf|mathit|boldsymbol)$/.test(name)) return this.#group();
+    if (name === "displaystyle") return node("mrow", []);
     if (name === "mathbb") {
       const letter = DOUBLE_STRUCK.get(this.#text());
       if (letter) return node("mi", letter);

@@ -15,6 +15,15 @@ export interface Picture {
   load(): Promise<Blob>;
 }
 
+/** A function that calls `load` only once, and returns that promise at each call. */
+export function once(load: () => Promise<Blob>): () => Promise<Blob> {
+  let coming: Promise<Blob> | undefined;
+  return () => {
+    coming ??= load();
+    return coming;
+  };
+}
+
 /**
  * Shows a picture once it is in sight, with sides of at most `longest` pixels. `failed` is called if it
  * cannot be loaded. On a canvas, because an image would need a source in the page's `img-src`.

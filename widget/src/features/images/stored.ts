@@ -4,7 +4,7 @@ import type { Kit } from "../../answer/feature.ts";
 import { own } from "../../open/own.ts";
 import { plainAsk } from "../../open/transport/http.ts";
 import type { Ask } from "../../open/transport/transport.ts";
-import type { Picture } from "./picture.ts";
+import { once, type Picture } from "./picture.ts";
 
 const LONGEST_WAIT_MS = 30_000;
 
@@ -19,14 +19,9 @@ export function storedPictures(
 ): readonly Picture[] {
   return (images ?? []).map((image) => {
     const [id, width, height] = ["id", "width", "height"].map((name) => own(image, name));
-    let coming: Promise<Blob> | undefined;
-    const load = (): Promise<Blob> => {
-      coming ??= fetched(chat, id);
-      return coming;
-    };
     const size = Number(width) > 0 &&
       Number(height) > 0 && { width: Number(width), height: Number(height) };
-    return { name: "", trouble, load, ...size };
+    return { name: "", trouble, load: once(() => fetched(chat, id)), ...size };
   });
 }
 

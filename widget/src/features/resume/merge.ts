@@ -36,15 +36,10 @@ export function turnsOf(value: unknown): readonly Turn[] {
       turns.push({ ...time, id, question: "", answer, ending: "whole", person });
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
-      const images = own(message, "images");
-      const turn: Turn = {
-        ...time,
-        id: idOf(content, last),
-        question: content,
-        answer: "",
-        ending,
-      };
-      turns.push(Array.isArray(images) ? { ...turn, images } : turn);
+      const named = own(message, "images");
+      const images = Array.isArray(named) ? named : undefined;
+      const id = idOf(content, last);
+      turns.push({ ...time, id, question: content, answer: "", ending, images });
     } else if (last) {
       last.answer = content;
       const events = eventsOf(message);
