@@ -6,26 +6,23 @@ only split into search terms. The reply is neither shown to a visitor nor given 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 
 from kefu.chat.admission import Admission
-from kefu.chat.prompt import Sampling, request_body
+from kefu.chat.prompt import Sampling
+from kefu.chat.side_call import SideCall
 from kefu.chat.summaries import OnCall, SummaryCall
-from kefu.context.tokens import estimate_tokens_v1
-from kefu.errors import GatewayTimeout, KefuError
+from kefu.errors import KefuError
 from kefu.messages import Message
-from kefu.relay.call import Call, Clock
-from kefu.relay.chunks import Completion
-from kefu.relay.collected import Collected
+from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
 
 WAIT_SECONDS = 1.5
 """Seconds that a visitor waits for the words at most."""
 
 MAX_REPLY_TOKENS = 60
-"""Maximum characters of the reply."""
+"""Maximum tokens of the reply."""
 
 PAUSE_SECONDS = 60.0
 """Seconds without calls after a failed call, so that a slow model delays few answers."""
@@ -63,32 +60,18 @@ class SearchWords:
         """
         if self._clock.monotonic() < self._paused_until:
             return ""
+        self._count += 1
         messages = _messages(question, before, languages)
-        tokens = sum(estimate_tokens_v1(one.content) for one in messages)
-        call, collected = self._call(messages), Collected()
+        asked = SideCall(f"search-{self._count}", messages, self._sampling, self._clock)
         failed: KefuError | None = None
+        too_late = "The model wrote no search words in time."
         try:
-            async with (
-                asyncio.timeout(WAIT_SECONDS),
-                self._admission.budget(tokens + MAX_REPLY_TOKENS, lambda: call.spent(tokens)),
-            ):
-                await self._relay.complete(call, collected.add)
-        except TimeoutError:
-            failed = GatewayTimeout("The model wrote no search words in time.")
+            await asked.complete(self._relay, self._admission, WAIT_SECONDS, too_late)
         except KefuError as error:
             failed = error
-        if failed:
             self._paused_until = self._clock.monotonic() + PAUSE_SECONDS
-        on_call(SummaryCall(call, collected, failed, "search"))
-        return "" if failed else " ".join(collected.content.split())[:MAX_REPLY_CHARS]
-
-    def _call(self, messages: Sequence[Message]) -> Call:
-        self._count += 1
-        now, started = int(self._clock.now()), self._clock.monotonic()
-        completion = Completion(
-            f"search-{self._count}", self._sampling.model, now, estimate_tokens_v1
-        )
-        return Call(request_body(messages, self._sampling), completion, started)
+        on_call(SummaryCall(asked.call, asked.collected, failed, "search"))
+        return "" if failed else " ".join(asked.collected.content.split())[:MAX_REPLY_CHARS]
 
 
 def _messages(

@@ -6,18 +6,16 @@ when the model fails.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from kefu.chat.admission import Admission
-from kefu.chat.prompt import Sampling, request_body
+from kefu.chat.prompt import Sampling
+from kefu.chat.side_call import SideCall
 from kefu.context.tokens import estimate_tokens_v1
-from kefu.errors import GatewayTimeout, UpstreamUnavailable
+from kefu.errors import UpstreamUnavailable
 from kefu.knowledge.sources import safe
 from kefu.messages import Message
-from kefu.relay.call import Call, Clock
-from kefu.relay.chunks import Completion
-from kefu.relay.collected import Collected
+from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
 
 WAIT_SECONDS = 15.0
@@ -63,22 +61,13 @@ class Translator:
             Message("system", TASK.format(language=language)),
             Message("user", f"{said}<text>\n{safe(text)}\n</text>"),
         )
-        prompt = sum(estimate_tokens_v1(one.content) for one in messages)
         longest = max(LEAST_TOKENS, 3 * estimate_tokens_v1(text))
-        sampling, collected = self._sampling.asked(0.0, longest), Collected()
-        now = int(self._clock.now())
-        completion = Completion("translation", sampling.model, now, estimate_tokens_v1)
-        call = Call(request_body(messages, sampling), completion, self._clock.monotonic())
-        at_most = prompt + sampling.max_tokens
-        try:
-            async with (
-                asyncio.timeout(WAIT_SECONDS),
-                self._admission.budget(at_most, lambda: call.spent(prompt)),
-            ):
-                await self._relay.complete(call, collected.add)
-        except TimeoutError:
-            raise GatewayTimeout("The model wrote no translation in time.") from None
-        found = collected.content.strip().removeprefix("<text>").removesuffix("</text>").strip()
-        if not found or call.completion.finish_reason != "stop":
+        sampling = self._sampling.asked(0.0, longest)
+        asked = SideCall("translation", messages, sampling, self._clock)
+        too_late = "The model wrote no translation in time."
+        await asked.complete(self._relay, self._admission, WAIT_SECONDS, too_late)
+        written = asked.collected.content.strip()
+        found = written.removeprefix("<text>").removesuffix("</text>").strip()
+        if not found or asked.call.completion.finish_reason != "stop":
             raise UpstreamUnavailable("The model wrote no whole translation.", retry_after=1)
         return found
