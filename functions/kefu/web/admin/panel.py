@@ -27,7 +27,7 @@ from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.store.answers import AnswerStore
 from kefu.sessions.store.capacity import Room
-from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.passes import PassStore, SignIn
 from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import bearer_of
@@ -230,6 +230,13 @@ class Panel:
         if self.sessions is None:
             raise NotFound("This server does not store chats: KEFU_SESSIONS is off.")
         return self.sessions
+
+    async def stored_chat(self, name: SessionId) -> Session:
+        """Raises SessionNotFound, and NotFound on a server that stores no chats."""
+        session = await self.stored_chats().session(name)
+        if session is None:
+            raise SessionNotFound("There is no such session.")
+        return session
 
     def requests(self) -> Sessions:
         """Raises NotFound on a server that stores neither requests nor chats."""

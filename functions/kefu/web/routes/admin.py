@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
+from kefu.errors import InvalidRequest, NotFound, StoreUnavailable
 from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
@@ -224,9 +224,7 @@ async def _with_messages(
     """
     store, now = panel.stored_chats(), panel.clock.now()
     name = SessionId(request.path_params["session_id"])
-    session = await store.session(name)
-    if session is None:
-        raise SessionNotFound("There is no such session.")
+    session = await panel.stored_chat(name)
     messages: list[StoredMessage] = []
     while pages is None or pages > 0:
         older = await store.messages(name, before=before, limit=_PAGE_MESSAGES, now=now)
