@@ -219,5 +219,6 @@ def _panel(
     answered = [one for one in every if one]
     files = [lifecycle.pages, *(one.pages for one in lifecycle.sites)]
     learn = page_learner(base, [one for one in files if one])
-    asking = sessions, contact, lifecycle.pages, answered, learn
-    return operator_panel(base, runtime, relays, *asking)
+    return operator_panel(
+        base, runtime, relays, sessions, contact, lifecycle.pages, answered, learn
+    )
