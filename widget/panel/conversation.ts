@@ -162,7 +162,7 @@ function whySwitch(node: HTMLElement, attendance: Attendance | undefined): HTMLE
   );
   const show = (isShown: boolean): void => {
     node.classList.toggle("brief", !isShown);
-    control.setAttribute("aria-pressed", String(isShown));
+    control.ariaPressed = String(isShown);
   };
   show(!attendance || !isLive(attendance));
   return control;

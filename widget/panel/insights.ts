@@ -137,7 +137,7 @@ function afterAnswers(days: readonly Day[], before: readonly Day[]): HTMLElement
     sumsOf(all.filter(({ answers }) => answers > 0)),
   ) as [Sums, Sums];
   if (!sums.answers) return false;
-  const node = el("dl", { className: "tiles after" });
+  const node = el("dl", { className: "tiles outcomes" });
   for (const { name, isGood } of OUTCOMES) {
     const [title, meaning] = it.after[name];
     const [count, share] = [outcomesOf(sums)[name], shareOf(sums, name)];
