@@ -12,9 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
-from importlib import util
 from pathlib import Path
-from types import ModuleType
 from urllib.request import urlopen
 
 import pytest
@@ -23,6 +21,7 @@ from kefu.context.tokens import counter
 from tests.fakes.aws_stack import AwsStack
 from tests.fakes.certificate import installing
 from tests.fakes.lambda_function import HERE, build_package
+from tests.fakes.scripts import load_script
 from tests.parts.plugin import free_port
 from tests.template.conftest import CANARY, ROOT
 
@@ -30,17 +29,7 @@ MACHINES = {"x86_64": 62, "arm64": 183}
 """ELF's numbers of the processors."""
 
 
-def load_build() -> ModuleType:
-    spec = util.spec_from_file_location("build", ROOT / "functions/build.py")
-    assert spec
-    assert spec.loader
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = load_build()
-
+build = load_script("functions/build.py")
 
 Sam = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -359,7 +348,6 @@ def test_a_sites_own_files_are_packed_and_replace_nothing(tmp_path: Path) -> Non
     site, folder = tmp_path / "site", tmp_path / "package"
     (site / "hooks").mkdir(parents=True)
     (folder / "kefu").mkdir(parents=True)
-    build = load_build()
     build.add_site(tmp_path / "absent", folder)
     (site / "kefu.toml").write_text("")
     (site / "hooks" / "ours.py").write_text("")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
+
+from tests.fakes.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
@@ -23,17 +23,8 @@ LIBRARY = {"psycopg", "psycopg-binary"}
 """Under LGPL-3.0: used as installed, unchanged, and replaceable."""
 
 
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"release/{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-notices = script("notices")
-rehearse = script("rehearse")
+notices = load_script("release/notices.py")
+rehearse = load_script("release/rehearse.py")
 
 
 def test_every_shipped_library_has_a_licence_that_allows_it_and_its_text() -> None:

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from kefu.settings import load
+from tests.fakes.scripts import load_script
 from tests.unit.docs.pages import GUIDES, ROOT, name_of
 
-
-def load_site() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_site", ROOT / "docs/site/make.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-site = load_site()
+site = load_script("docs/site/make.py")
 
 
 def pages_of(entries: list[dict[str, object]]) -> list[str]:
