@@ -10,8 +10,7 @@ import asyncio
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -114,21 +113,6 @@ async def lists(store: Sessions, now: float) -> Sequence[float]:
     return best
 
 
-@contextmanager
-def _server(folder: Path) -> Iterator[Postgres]:
-    found = programs()
-    assert found, "PostgreSQL is not installed. Try: make parts"
-    folder.chmod(0o755)  # the server's own user has to enter it
-    (folder / "postgresql").mkdir()
-    server = Postgres(found, folder / "postgresql", free_port())
-    server.init()
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 def fill(address: str, chats: int, clock: HandClock) -> None:
     """Write the chats of thirty days into the tables of a PostgreSQL store."""
     step = DAYS * 86400 / chats
@@ -188,9 +172,13 @@ def engines(turns: int, chats: int) -> str:
     head = (
         f"{'milliseconds of a kept turn':40}{heads[0]:>10}{heads[1]:>9}{heads[2]:>11}{heads[3]:>12}"
     )
-    with tempfile.TemporaryDirectory(prefix="kefu-bench-") as name:
-        folder = Path(name)
-        with _server(folder) as server:
-            lines = asyncio.run(empty(folder, server, turns))
-            lines += asyncio.run(full(folder, server, chats, turns))
+    found = programs()
+    assert found, "PostgreSQL is not installed. Try: make parts"
+    with (
+        tempfile.TemporaryDirectory(prefix="kefu-bench-") as name,
+        tempfile.TemporaryDirectory(prefix="kefu-postgresql-") as data,
+        Postgres(found, Path(data), free_port()).running() as server,
+    ):
+        lines = asyncio.run(empty(Path(name), server, turns))
+        lines += asyncio.run(full(Path(name), server, chats, turns))
     return "\n".join([head, f"{'':40}{'one at a time':>19}{f'{AT_ONCE} at once':>23}", *lines])

@@ -98,14 +98,11 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     if found is None:
         pytest.skip("PostgreSQL is not installed. Try: make parts")
     # Directly in /tmp, because the server's own user cannot enter pytest's folder.
-    with tempfile.TemporaryDirectory(prefix="kefu-postgresql-") as folder:
-        server = Postgres(found, Path(folder), free_port())
-        server.init()
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="kefu-postgresql-") as folder,
+        Postgres(found, Path(folder), free_port()).running() as server,
+    ):
+        yield server
 
 
 def slow(*values: object) -> object:

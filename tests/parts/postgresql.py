@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,16 @@ class Postgres(NamedTuple):
     def stop(self, mode: str = "immediate") -> None:
         """`immediate`: as after a crash."""
         self._run("pg_ctl", "stop", "-m", mode)
+
+    @contextmanager
+    def running(self) -> Iterator[Postgres]:
+        """Make new data, and start and stop the server."""
+        self.init()
+        self.start()
+        try:
+            yield self
+        finally:
+            self.stop()
 
     def new_schema(self) -> str:
         """The address of a new, empty schema, which separates the tests as a database would."""
