@@ -18,7 +18,7 @@ from tests.fakes.gateway_front import GatewayFront
 from tests.fakes.lambda_function import StreamingFunction, build_package, find_python
 from tests.fakes.stage import ORIGIN, api_keys
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.fetch import folder_of
+from tests.parts.plugin import installed_part
 
 __all__ = ["question", "table"]
 
@@ -77,10 +77,7 @@ def package(python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def adapter() -> Path:
-    folder = folder_of("web-adapter")
-    if folder is None:
-        pytest.skip("web-adapter is not in .parts/. Try: make parts")
-    return folder / "bin/lambda-adapter"
+    return installed_part("web-adapter") / "bin/lambda-adapter"
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,7 @@ import pytest
 from tests.fakes import behaviours as b
 from tests.fakes.lambda_function import LambdaFunction
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.fetch import folder_of
-from tests.parts.plugin import free_port
+from tests.parts.plugin import free_port, installed_part
 
 EVENTS = Path(__file__).parents[2] / "events"
 ORIGIN = "https://www.example.com"
@@ -35,10 +34,7 @@ Answer = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def rie() -> Path:
-    folder = folder_of("lambda-rie")
-    if folder is None:
-        pytest.skip("lambda-rie is not in .parts/. Try: make parts")
-    return folder
+    return installed_part("lambda-rie")
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from tests.parts.documentation import (
     without_accents,
     written,
 )
-from tests.parts.fetch import folder_of
+from tests.parts.plugin import installed_part
 
 pytestmark = pytest.mark.slow
 
@@ -35,10 +35,7 @@ Learnt = Callable[[str], Path]
 
 @pytest.fixture(scope="module")
 def part() -> Path:
-    folder = folder_of("documentation")
-    if folder is None:
-        pytest.skip("documentation is not in .parts/. Try: make parts")
-    return folder
+    return installed_part("documentation")
 
 
 @pytest.fixture(scope="module")

@@ -160,10 +160,16 @@ def _warm(endpoint: str) -> None:
     client.close()
 
 
-def _part(part: str, program: str) -> Path:
+def installed_part(part: str) -> Path:
+    """The folder of a part. Without it, the test is skipped."""
     folder = folder_of(part)
     if folder is None:
         pytest.skip(f"{part} is not in .parts/. Try: make parts")
+    return folder
+
+
+def _part(part: str, program: str) -> Path:
+    folder = installed_part(part)
     if shutil.which(program) is None:
         pytest.skip(f"{part} needs {program}, which is not installed")
     return folder

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.fetch import KUBERNETES, folder_of
+from tests.parts.fetch import KUBERNETES
+from tests.parts.plugin import installed_part
 from tests.template.conftest import ROOT
 
 CHART = ROOT / "deploy/helm"
@@ -24,10 +25,7 @@ SCHEMA = "{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    folder = folder_of("kubernetes")
-    if folder is None:
-        pytest.skip("kubernetes is not in .parts/. Try: make parts")
-    return folder
+    return installed_part("kubernetes")
 
 
 def rendered(programs: Path, chart: Path, *values: str) -> str:
