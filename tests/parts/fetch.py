@@ -102,11 +102,7 @@ def fetch_lambda_rie(folder: Path) -> None:
     """
     folder.mkdir(parents=True)
     processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
-    uv = str(Path(sys.executable).with_name("uv"))
-    options = ("--quiet", "--no-deps", "--python-version", LAMBDA_PYTHON, "--require-hashes")
-    install = ("pip", "install", *options, "--target", "python", "-r", str(LAMBDA_RIE))
-    _run(uv, *install, cwd=folder)
-    python = folder / "python"
+    python = _install(LAMBDA_RIE, "--python-version", LAMBDA_PYTHON, cwd=folder)
     (python / f"samcli/local/rapid/aws-lambda-rie-{processor}").rename(folder / "aws-lambda-rie")
     (folder / "aws-lambda-rie").chmod(0o755)
     for name in ("samcli", "bin"):
@@ -172,12 +168,11 @@ def fetch_kubernetes(folder: Path) -> None:
         # -mod=readonly: go uses the go.sum of the sources, with the hash of every module.
         options = ("-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", f"{folder}/")
         _run("go", "build", *options, f"./cmd/{name}", cwd=Path(source["Dir"]))
-    install = ("pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", "python")
-    _run(str(Path(sys.executable).with_name("uv")), *install, "-r", str(SCHEMAS), cwd=folder)
+    python = _install(SCHEMAS, cwd=folder)
     for version in KUBERNETES:
-        found = f"python/kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
-        _keep_schemas(folder / found, folder / version)
-    shutil.rmtree(folder / "python")
+        found = f"kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
+        _keep_schemas(python / found, folder / version)
+    shutil.rmtree(python)
 
 
 def _keep_schemas(found: Path, kept: Path) -> None:
@@ -255,6 +250,14 @@ def fetch(part: str) -> None:
 def _kept(part: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "kefu-parts" / f"{part}-{hashlib.sha256(VERSIONS[part].encode()).hexdigest()}"
+
+
+def _install(pins: Path, *options: str, cwd: Path) -> Path:
+    """Install packages of Python without their dependencies. Return the folder that has them."""
+    install = ("pip", "install", "--quiet", "--no-deps", "--require-hashes", *options)
+    uv = str(Path(sys.executable).with_name("uv"))
+    _run(uv, *install, "--target", "python", "-r", str(pins), cwd=cwd)
+    return cwd / "python"
 
 
 def _run(
