@@ -171,12 +171,12 @@ def start_ms(starter: Starter, python: str) -> tuple[float, float]:
     process = subprocess.Popen(
         ["/bin/sh", "run.sh"],
         cwd=starter.folder,
-        env={**_environment(python), "AWS_LWA_PORT": str(port), **starter.environment},
+        env={**environment_of(python), "AWS_LWA_PORT": str(port), **starter.environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_until_healthy(port, process)
+        wait_until_healthy(port, process)
         waited = time.perf_counter() - began
         clock = ~process.pid << 3 | 2  # the clock id as in clock_getcpuclockid(3)
         return 1000 * waited, 1000 * time.clock_gettime(clock)
@@ -185,7 +185,7 @@ def start_ms(starter: Starter, python: str) -> tuple[float, float]:
         process.wait()
 
 
-def _wait_until_healthy(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_until_healthy(port: int, process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None:
         with suppress(OSError, HTTPException):
             with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
@@ -202,7 +202,7 @@ def first_event_ms(folder: Path, python: str) -> float:
     subprocess.run(
         [python, "-c", FIRST_EVENT],
         cwd=folder,
-        env=_environment(python),
+        env=environment_of(python),
         input=event,
         check=True,
         capture_output=True,
@@ -210,5 +210,5 @@ def first_event_ms(folder: Path, python: str) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
-def _environment(python: str) -> dict[str, str]:
+def environment_of(python: str) -> dict[str, str]:
     return {**ENVIRONMENT, "PATH": f"{Path(python).parent}:{os.defpath}"}

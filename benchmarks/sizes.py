@@ -14,14 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from subprocess import DEVNULL, Popen
 
 import httpx
 
-from benchmarks.cold import _environment, _wait_until_healthy, make_package
+from benchmarks.cold import environment_of, make_package, wait_until_healthy
 from benchmarks.processes import Server, free_port
 from build import PYTHON, find_python
 from tests.contract.engines import new_table
@@ -40,7 +40,7 @@ QUESTION = {"messages": [{"role": "user", "content": "bench:first:0:30"}]}
 def share(megabytes: int) -> Iterator[Path]:
     """The file that takes the numbers of processes that get a share of a processor."""
     quota = PERIOD_US * megabytes // WHOLE
-    is_v1 = (V1 / "cpu.cfs_quota_us").parent.is_dir()
+    is_v1 = V1.is_dir()
     group = (V1 if is_v1 else V2) / f"kefu-{os.getpid()}-{megabytes}"
     group.mkdir()
     try:
@@ -69,7 +69,7 @@ def start(package: Path, environment: dict[str, str], group: Path) -> tuple[floa
         stderr=DEVNULL,
     )
     try:
-        _wait_until_healthy(port, process)
+        wait_until_healthy(port, process)
         healthy = time.perf_counter() - began
         url = f"http://127.0.0.1:{port}/api/chat"
         answer = httpx.post(url, json=QUESTION, timeout=30, trust_env=False)
@@ -86,12 +86,15 @@ def measured(folder: Path, rounds: int) -> str:
     assert python, f"sizes: needs Python {PYTHON}, as Lambda has it"
     assert part, "DynamoDB Local is not in .parts/. Try: make parts"
     make_package(folder / "package")
-    upstream = Server([sys.executable, "-m", "benchmarks.upstream"], {}, folder / "upstream.log")
     times: dict[int, list[tuple[float, float]]] = {size: [] for size in SIZES}
-    with started_dynamodb_local(part / "lib", folder) as endpoint:
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(started_dynamodb_local(part / "lib", folder))
+        command = [sys.executable, "-m", "benchmarks.upstream"]
+        upstream = Server(command, {}, folder / "upstream.log")
+        stack.callback(upstream.stop)
         os.environ.update(CREDENTIALS)
         table = asyncio.run(_table(endpoint))
-        environment = _environment(python) | {
+        environment = environment_of(python) | {
             "KEFU_STORE": f"dynamodb://{table}",
             "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
             "KEFU_UPSTREAM_URL": f"http://127.0.0.1:{upstream.port}/v1",
@@ -102,7 +105,6 @@ def measured(folder: Path, rounds: int) -> str:
                     spent = start(folder / "package", environment, group)
                 if number:  # the first round brings the files into the disk's cache
                     times[size].append(spent)
-    upstream.stop()
     lines = [f"{'seconds from the start of the process':40}{'to /health':>12}{'first answer':>14}"]
     for size, seen in times.items():
         healthy, answered = map(median, zip(*seen, strict=True))
