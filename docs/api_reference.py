@@ -25,7 +25,8 @@ Below `/admin/api` are the requests of the [panel](panel.md). They may change wi
 `POST /admin/api/verification-pass` ([bot check](bot-check.md)).
 
 `/api/` and `/v1/` accept requests of [allowed origins](settings.md#the-chat) and requests without an `Origin`, such as
-those of a server. A body is JSON in UTF-8, of at most 64 KB. Fields that are not listed are ignored.
+those of a server. A body is JSON in UTF-8, of at most 64 KB, or 4.3 MB with [pictures](sessions.md#pictures). Fields that
+are not listed are ignored.
 
 ## Asking a question
 

@@ -146,7 +146,7 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE sessions ADD COLUMN since REAL NOT NULL DEFAULT 0.0;
     ALTER TABLE turns ADD COLUMN operator TEXT NOT NULL DEFAULT '';
     """,
-    # 9: insights and search. `word_index` has numbers instead of words: docs/decisions/0056.
+    # 9: insights and search. `word_index` has numbers instead of words: docs/decisions/0024.
     # AUTOINCREMENT, because an id in the index must never belong to a second turn.
     """
     ALTER TABLE titles ADD COLUMN user TEXT NOT NULL DEFAULT '';
@@ -195,7 +195,7 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO word_index (word_index) VALUES ('delete-all');
     """,
     # 11: an index for each filter of the operator's list, in its order. `bucket` is the number of
-    # a user, and not the user, whose copies could stay in b-tree pages: docs/decisions/0086.
+    # a user, and not the user, whose copies could stay in b-tree pages: docs/decisions/0024.
     """
     ALTER TABLE sessions ADD COLUMN bucket INTEGER NOT NULL DEFAULT 0;
     UPDATE sessions SET bucket = bucket_of((SELECT user FROM titles WHERE session = id))
