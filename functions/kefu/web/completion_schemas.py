@@ -105,8 +105,9 @@ class ShownModels(TypedDict):
 
 
 def _checked(at: int, body: CompletionMessage, max_chars: int, may_have_images: bool) -> Message:
-    where = f"messages.{at}"
-    message = with_images(body.message(), body.content, where, may_have_images)
+    message, where = body.message(), f"messages.{at}"
+    if isinstance(body.content, list):
+        message = with_images(message, body.content, where, may_have_images)
     if len(message.content) > max_chars:
         raise InvalidRequest(
             f"{where}: longer than {max_chars} characters.", param=f"{where}.content"

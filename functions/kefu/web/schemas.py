@@ -81,22 +81,19 @@ class ContentPart(StrictBody):
         return self
 
 
-Content = str | list[ContentPart]
-
-
 class ChatMessage(StrictBody):
     role: Literal["system", "user", "assistant"]
-    content: Content
+    content: str | list[ContentPart]
 
 
-def text_of(content: Content) -> str:
+def text_of(content: str | list[ContentPart]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.text or "" for part in content if part.type == "text")
 
 
-def with_images(message: Message, content: Content | None, where: str, allowed: bool) -> Message:
-    """The message with the images of its content. Raises InvalidRequest."""
+def with_images(message: Message, content: list[ContentPart], where: str, allowed: bool) -> Message:
+    """The message with the images of its parts. Raises InvalidRequest."""
     if not (urls := urls_in(content)):
         return message
     from kefu.web.images import images_from  # here, because few messages have images
@@ -107,10 +104,8 @@ def with_images(message: Message, content: Content | None, where: str, allowed: 
     return message._replace(images=images_from(urls, allowed=allowed, param=param))
 
 
-def urls_in(content: Content | None) -> list[str]:
+def urls_in(content: list[ContentPart]) -> list[str]:
     """The data URLs of the images in a content."""
-    if content is None or isinstance(content, str):
-        return []
     return [part.image_url.url for part in content if part.type == "image_url" and part.image_url]
 
 
@@ -205,7 +200,9 @@ class ConversationRequest(PageRequest):
                     f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
                 )
             one = Message(message.role, text)
-            messages.append(with_images(one, message.content, where, may_have_images))
+            if not isinstance(message.content, str):
+                one = with_images(one, message.content, where, may_have_images)
+            messages.append(one)
         if messages[-1].role != "user":
             raise InvalidRequest("The last message must be the user's.", param="messages")
         if not messages[-1].content.strip():
