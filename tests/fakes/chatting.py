@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from kefu.sessions.store.model import Retention
 from kefu.sessions.store.ports import Sessions
+from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sql.store import SqlStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.asking import Answer, client
@@ -74,8 +75,11 @@ def new_id() -> str:
 async def store_of(stage: Stage, now: Any) -> AsyncIterator[Sessions]:
     """The service's store, opened by this process as well."""
     address = stage.service.environment["KEFU_STORE"]
-    store: SqlStore
-    if address.startswith("postgresql:"):
+    store: SqlStore | DynamoStore
+    if address.startswith("dynamodb:"):
+        endpoint = stage.service.environment["AWS_ENDPOINT_URL_DYNAMODB"]
+        store = DynamoStore(address.rpartition("/")[2], now, endpoint=endpoint)
+    elif address.startswith("postgresql:"):
         # Not at the top: few tests need PostgreSQL.
         from kefu.stores.postgresql.store import PostgresStore
 

@@ -13,12 +13,21 @@ import httpx
 import pytest
 
 from kefu.sessions.store.model import LEASE, SessionId
+from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
-from tests.parts.plugin import slow
+from tests.fakes.leaks import leaked
+from tests.fakes.pictures import jpeg, url
+from tests.fakes.stage import UNHURRIED
+from tests.parts.plugin import CREDENTIALS, slow
 
 AT_ONCE = 25
+LEAVING_AT_ONCE = 5
+LEAVING = "Goodbye"
+PHOTO = url(jpeg())
+KEPT: dict[str, Any] = {"capture": "all", "images": True}
+"""Settings with which a chat has rows in each table."""
 
 
 class Chatty(Visitor):
@@ -37,6 +46,15 @@ class Chatty(Visitor):
             answer = await self.say(question, client_message_id=new_id())
             if answer.complete:
                 self.answered.append((question, answer.text))
+
+
+class Leaving(Visitor):
+    """A client that asks with an image and deletes its chat, again and again."""
+
+    async def chat(self, killed: asyncio.Event) -> None:
+        while not killed.is_set():
+            await self.say(LEAVING, new=True, images=[PHOTO], client_message_id=new_id())
+            await self.look("", "DELETE")
 
 
 async def echo(exchange: b.Exchange) -> None:
@@ -60,37 +78,56 @@ def roles(count: int) -> list[str]:
     return [("user", "assistant")[n % 2] for n in range(count)]
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def settings_of(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The settings for an empty store of this engine."""
+    if engine == "sqlite":
+        return {"store": STORE}
+    if engine == "postgresql":
+        return {"store": request.getfixturevalue(engine).new_schema()}
+    endpoint: str = request.getfixturevalue(engine)
+    table = await new_table(endpoint, time.time, with_ttl=True)
+    await table.aclose()
+    environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
+    return {"store": f"dynamodb://{table.table}", "environment": environment, **UNHURRIED}
+
+
+@pytest.mark.usefixtures("aws_environment")
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql", slow("dynamodb_local")])
 @pytest.mark.parametrize("kills", [2, slow(8)])
-async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(
+async def test_d10_a_killed_process_loses_doubles_and_leaks_nothing(
     staged: Staged, kills: int, engine: str, request: pytest.FixtureRequest
 ) -> None:
     """Every chat can continue. The unfinished message is not part of later prompts."""
-    is_file = engine == "sqlite"
-    store = STORE if is_file else request.getfixturevalue("postgresql").new_schema()
-    running = staged(4, store=store, capture="off")
+    running = staged(4, **await settings_of(engine, request), **KEPT)
     running.script(echo)
+    running.script(b.answer("Goodbye"), asking=LEAVING)
     visitors = [Chatty(running, number=number) for number in range(AT_ONCE)]
+    everybody: list[Chatty | Leaving] = [*visitors]
+    everybody += [Leaving(running) for _ in range(LEAVING_AT_ONCE)]
+    killed_at = 0.0
     for _ in range(kills):
         killed = asyncio.Event()
-        chats = [asyncio.create_task(visitor.chat(killed)) for visitor in visitors]
-        busy = len(running.upstream.journal) + 2 * AT_ONCE
-        assert await running.upstream.until(lambda: len(running.upstream.journal) >= busy, 30)  # noqa: B023
+        chats = [asyncio.create_task(one.chat(killed)) for one in everybody]
+        busy = len(running.upstream.calls("<")) + 2 * AT_ONCE
+        assert await running.upstream.until(lambda: len(running.upstream.calls("<")) >= busy, 30)  # noqa: B023
         await asyncio.sleep(random.random() * 0.1)
         assert not any(chat.done() for chat in chats)
         killed.set()  # no client begins a turn between this line and the kill
+        killed_at = time.time()
         running.service.restart(kill=True)
         for ended in await asyncio.gather(*chats, return_exceptions=True):
             assert ended is None or isinstance(ended, httpx.TransportError), ended
-    for call in running.upstream.journal:
+    for call in running.upstream.calls("<"):
         check_told(call.body["messages"])
     for visitor in visitors:
         assert (await visitor.say(f"<{visitor.number}.9999>")).complete
     interrupted = sum([await check_stored(visitor) for visitor in visitors])
-    assert interrupted > kills * AT_ONCE / 3  # the other requests had not arrived yet
+    assert interrupted > kills  # the other requests had not arrived yet
     answered = sum(len(visitor.answered) for visitor in visitors)
     assert answered > kills * AT_ONCE / 4
-    if is_file:
+    running.service.stop()
+    assert await leaked(running, killed_at) == {}
+    if engine == "sqlite":
         with contextlib.closing(sqlite3.connect(running.service.folder / FILE)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

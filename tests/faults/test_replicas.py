@@ -24,8 +24,19 @@ from tests.fakes import behaviours as b
 from tests.fakes.asking import ask, client
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.leaks import leaked
 from tests.fakes.stage import ORIGIN, UNHURRIED, Stage
-from tests.faults.test_kill import AT_ONCE, Chatty, check_stored, check_told, echo
+from tests.faults.test_kill import (
+    AT_ONCE,
+    KEPT,
+    LEAVING,
+    LEAVING_AT_ONCE,
+    Chatty,
+    Leaving,
+    check_stored,
+    check_told,
+    echo,
+)
 from tests.parts.plugin import free_port, slow
 from tests.parts.postgresql import Postgres, programs, until_ready
 
@@ -219,33 +230,41 @@ async def test_e2_a_second_signal_ends_the_answers_at_once(replicas: Replicas) -
 
 
 @pytest.mark.parametrize("rounds", [2, slow(40)])
-async def test_e2_killed_servers_lose_nothing_and_double_nothing(
+async def test_e2_killed_servers_lose_double_and_leak_nothing(
     front: Front, replicas: Replicas, rounds: int
 ) -> None:
     """One of two servers is killed in each round, while chats go on at the other."""
-    servers = replicas(2)
+    servers = replicas(2, **KEPT)
     front.show(*servers)
     servers[0].script(echo)
-    upstream = servers[0].upstream
-    visitors = [Chatty(Through(front, servers[0]), number=number) for number in range(AT_ONCE)]
+    servers[0].script(b.answer("Goodbye"), asking=LEAVING)
+    upstream, site = servers[0].upstream, Through(front, servers[0])
+    visitors = [Chatty(site, number=number) for number in range(AT_ONCE)]
+    everybody: list[Chatty | Leaving] = [*visitors]
+    everybody += [Leaving(site) for _ in range(LEAVING_AT_ONCE)]
+    killed_at = 0.0
     for number in range(rounds):
         killed = asyncio.Event()
-        chats = [asyncio.create_task(visitor.chat(killed)) for visitor in visitors]
-        busy = len(upstream.journal) + 2 * AT_ONCE
-        assert await upstream.until(lambda: len(upstream.journal) >= busy, 30)  # noqa: B023
+        chats = [asyncio.create_task(one.chat(killed)) for one in everybody]
+        busy = len(upstream.calls("<")) + 2 * AT_ONCE
+        assert await upstream.until(lambda: len(upstream.calls("<")) >= busy, 30)  # noqa: B023
         servers[number % 2].service.kill()
+        killed_at = time.time()
         killed.set()
         await asyncio.gather(*chats, return_exceptions=True)
         await asyncio.to_thread(servers[number % 2].service.restart)
         front.show(*servers)
         await asyncio.sleep(0.2)
-    for call in upstream.journal:
+    for call in upstream.calls("<"):
         check_told(call.body["messages"])
     await asyncio.sleep(LEASE)  # the other server was alone with the killed one's turns
     for visitor in visitors:
         assert (await visitor.say(f"<{visitor.number}.9999>")).complete
         await check_stored(visitor)
     assert sum(len(visitor.answered) for visitor in visitors) > rounds * AT_ONCE / 4
+    for one in servers:
+        one.service.stop()
+    assert await leaked(servers[0], killed_at) == {}
 
 
 @pytest.fixture

@@ -76,11 +76,14 @@ class Postgres(NamedTuple):
             self.stop()
 
     def new_schema(self) -> str:
-        """The address of a new, empty schema, which separates the tests as a database would."""
+        """The address of a new, empty schema, which separates the tests as a database would.
+
+        Its name is also that of the application, by which a test finds its connections.
+        """
         name = f"kefu_{uuid.uuid4().hex}"
         with psycopg.connect(self.url, autocommit=True) as db:
             db.execute(f"CREATE SCHEMA {name}".encode())
-        return f"{self.url}?options=-csearch_path%3D{name}"
+        return f"{self.url}?options=-csearch_path%3D{name}&application_name={name}"
 
     def _run(self, program: str, *arguments: str) -> None:
         command: Sequence[str] = [
