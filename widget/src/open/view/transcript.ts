@@ -224,11 +224,16 @@ export class Transcript {
     this.follow();
   }
 
-  /** Scrolls to the end, unless the visitor has scrolled up. A hidden panel cannot be scrolled. */
+  /**
+   * Scrolls to the end, unless the visitor has scrolled up. A hidden panel cannot be scrolled. In a microtask,
+   * because it computes the layout: a question is sent before that, and several changes need it once.
+   */
   follow(): void {
     if (!this.#isFollowing) return;
-    this.node.scrollTop = this.node.scrollHeight;
-    this.#top = this.node.scrollTop;
+    queueMicrotask(() => {
+      this.node.scrollTop = this.node.scrollHeight;
+      this.#top = this.node.scrollTop;
+    });
   }
 
   /**
