@@ -17,10 +17,12 @@ def releases() -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def test_changelog_starts_with_unreleased_and_has_the_version_of_the_package() -> None:
+def test_changelog_has_the_version_of_the_package_and_perhaps_the_next_one() -> None:
     names = list(releases())
-    assert names[0] == "[Unreleased]"
-    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", name) for name in names[1:])
+    dated = names[names[0].endswith("] - unreleased") :]
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", name) for name in dated)
+    assert re.match(r"\[\d+\.\d+\.\d+\] - ", names[0])
+    assert f"[{__version__}] - unreleased" not in names
     assert len(names) == len(re.findall(r"^## ", CHANGELOG, re.MULTILINE))
     assert f"[{__version__}]" in [name.split(" ")[0] for name in names]
 

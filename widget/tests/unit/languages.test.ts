@@ -10,8 +10,7 @@ type AllTexts = Awaited<ReturnType<typeof english>>;
 
 const CHANGES = readFileSync(new URL("../../../CHANGELOG.md", import.meta.url), "utf8");
 /** Until a release, a new text of a feature may be in English. */
-const [unreleased = ""] = CHANGES.split("## [Unreleased]")[1]?.split("\n## [") ?? [];
-const isReleased = unreleased.trim() === "";
+const isReleased = !/^## \[.*\] - unreleased$/m.test(CHANGES);
 
 /** The script that every text of a language is written in; a few words are the same everywhere. */
 const SCRIPTS: Readonly<Record<string, RegExp>> = {
