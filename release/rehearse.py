@@ -38,8 +38,9 @@ def main() -> int:
     if complaint := version_complaint(options.tag):
         sys.exit(complaint)
     with tempfile.TemporaryDirectory() as scratch:
-        first = build(Path(scratch) / "one", folder)
-        second = build(Path(scratch) / "a-second-place", Path(scratch) / "again")
+        commit = last_commit()
+        first = build(Path(scratch) / "one", folder, commit)
+        second = build(Path(scratch) / "a-second-place", Path(scratch) / "again", commit)
         if different := [name for name in first if not same(folder, Path(scratch) / "again", name)]:
             sys.exit(f"Two builds differ: {', '.join(different)}")
         if first != second:
@@ -56,7 +57,9 @@ def version_complaint(tag: str) -> str:
     if tag and tag != f"v{version}":
         return f"The tag is {tag}, and the version {version}: a release has the tag v{version}."
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    if f"\n## [{version}] - " not in changelog:
+    if not re.search(
+        rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$", changelog, re.MULTILINE
+    ):
         return f"CHANGELOG.md has no section [{version}] with a date."
     return ""
 
@@ -67,9 +70,17 @@ def version_of(tree: Path) -> str:
     return str(version)
 
 
-def build(tree: Path, out: Path) -> list[str]:
-    """Build a copy of the repository at `tree`. Return the names of the files now in `out`."""
-    copy(tree)
+def last_commit() -> str:
+    """Its hash, read once: another commit during the builds would make them differ."""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def build(tree: Path, out: Path, commit: str) -> list[str]:
+    """Build a copy of `commit` at `tree`. Return the names of the files now in `out`."""
+    copy(tree, commit)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     run(["npm", "run", "--silent", "build"], tree / "widget")
@@ -87,11 +98,11 @@ def build(tree: Path, out: Path) -> list[str]:
     return sorted(path.name for path in out.iterdir())
 
 
-def copy(tree: Path) -> None:
-    """Copy the last commit, and use the npm packages that `make` has installed."""
+def copy(tree: Path, commit: str) -> None:
+    """Copy the commit, and use the npm packages that `make` has installed."""
     tree.mkdir(parents=True)
     archive = tree.with_suffix(".tar")
-    run(["git", "archive", "--output", archive, "HEAD"], ROOT)
+    run(["git", "archive", "--output", archive, commit], ROOT)
     shutil.unpack_archive(archive, tree, filter="data")
     (tree / MODULES).symlink_to(ROOT / MODULES)
 
