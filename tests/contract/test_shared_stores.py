@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from kefu.sessions.store.model import NewMessage, Retention
+from kefu.stores.postgresql.connection import PostgresConnection, conninfo
 from kefu.stores.postgresql.store import PostgresStore
+from kefu.stores.sql.sessions import RECORD
+from kefu.stores.sql.turns import SAVE_STATE
+from tests.contract.chats import ONE as CHAT
+from tests.contract.chats import new
 from tests.contract.child import Child
 from tests.contract.engines import new_table
 from tests.parts.plugin import each
@@ -153,4 +159,28 @@ async def test_e1_all_columns_of_one_name_have_one_collation(postgresql: Postgre
     )
     assert len(rows) > 5
     assert {collation for _, collation in rows} == {"C"}
+    await store.aclose()
+
+
+async def test_what_is_saved_while_a_chat_is_deleted_is_deleted_with_it(
+    postgresql: Postgres,
+) -> None:
+    """Another server's statement saw the chat before, and ends after the deletion began."""
+    address, now = postgresql.new_schema(), time.time()
+    store = PostgresStore(address, time.time)
+    chats = store.sessions(Retention())
+    begun = await chats.begin(new(CHAT, now), NewMessage("question"), now)
+    other = PostgresConnection(conninfo(address, ""), 5.0)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute(SAVE_STATE, (CHAT, "state", 0.0))
+    other.execute(RECORD, (CHAT, begun.message.id, 1, now, b"record", 0.0))
+    deleting = asyncio.create_task(chats.delete(CHAT))
+    done, _ = await asyncio.wait([deleting], timeout=1)
+    other.execute("COMMIT")
+    assert not done
+    await deleting
+    for table in ("trim_states", "calls", "sessions"):
+        left = other.execute(f"SELECT count(*) FROM {table}").fetchone()
+        assert left == (0,), table
+    other.close()
     await store.aclose()

@@ -65,9 +65,11 @@ def joined(changes: tuple[tuple[str, int], ...]) -> str:
 
 def _upsert(found: re.Match[str]) -> str:
     table, columns, rest = found.groups()
+    # A deletion of the chat waits until the row is there, and so deletes it.
+    held = " FOR SHARE" if " FROM sessions" in rest else ""
     changes = ", ".join(f"{one} = excluded.{one}" for one in columns.split(", "))
     return (
-        f"INSERT INTO {table} ({columns}){rest}"
+        f"INSERT INTO {table} ({columns}){rest}{held}"
         f" ON CONFLICT ({_KEYS[table]}) DO UPDATE SET {changes}"
     )
 

@@ -33,7 +33,7 @@ from kefu.stores.turns import (
     position,
 )
 
-_RECORD = (
+RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
     " SELECT id, ?2, ?3, ?4, ?5 FROM sessions WHERE id = ?1 AND updated > ?6"
 )
@@ -66,7 +66,7 @@ class SqlSessions(SqlAttendance):
     async def record(self, call: CallRecord) -> None:
         oldest = self._clock() - self._retention.session
         row = (call.session_id, call.message_id, call.number, call.created_at, pack(call), oldest)
-        await self._file.run(lambda db: db.execute(_RECORD, row))
+        await self._file.run(lambda db: db.execute(RECORD, row))
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()

@@ -54,7 +54,7 @@ _SESSION = (
     " FROM sessions JOIN titles ON titles.session = id"
     " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
-_SAVE_STATE = (
+SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
     " SELECT id, ?2 FROM sessions WHERE id = ?1 AND updated > ?3"
 )
@@ -268,7 +268,7 @@ class SqlTurns:
 
     @quick
     def save_trim_state(self, db: SqlConnection, session_id: SessionId, state: str) -> None:
-        db.execute(_SAVE_STATE, (session_id, state, self._oldest(self._clock())))
+        db.execute(SAVE_STATE, (session_id, state, self._oldest(self._clock())))
 
     async def delete(self, session_id: SessionId) -> None:
         def part(db: SqlConnection) -> bool:
