@@ -18,7 +18,6 @@ COPY --from=widget /kefu/functions/kefu/web/static functions/kefu/web/static
 RUN pip install --no-cache-dir hatchling==1.33.0 \
  && pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
  && /opt/kefu/bin/pip install --no-cache-dir --no-deps dist/kefu-*.whl \
- && find /opt/kefu -name __pycache__ -prune -exec rm -r {} + \
  && rm -r /opt/kefu/lib/python3.13/site-packages/pip*
 
 FROM python:3.13-slim

@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -76,6 +78,20 @@ def _wait_until_ready(name: str, url: str) -> None:
             time.sleep(0.2)
     child = _engine("logs", name)
     raise AssertionError(child.stdout + child.stderr)
+
+
+@pytest.mark.slow
+def test_e3_the_image_has_at_most_120_mb_when_it_is_compressed(image: str, tmp_path: Path) -> None:
+    """As a registry keeps it: its layers, in gzip."""
+    file = tmp_path / "image.tar"
+    child = _engine("save", "--output", str(file), image)
+    assert child.returncode == 0, child.stderr
+    compressor = zlib.compressobj(wbits=31)
+    with file.open("rb") as layers:
+        size = sum(
+            len(compressor.compress(part)) for part in iter(lambda: layers.read(1 << 20), b"")
+        )
+    assert 20_000_000 < size + len(compressor.flush()) <= 120_000_000
 
 
 def test_e3_hadolint_finds_nothing_in_the_dockerfile(sam: Callable[..., Any]) -> None:
