@@ -226,6 +226,48 @@ async def test_s4_a_request_is_deleted_and_delivered_no_more(
     assert len({one.id for one in rest if one} - {claimed.id}) == 1
 
 
+async def test_h22_a_mail_to_a_visitor_is_due_once_and_changed_by_one(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """The line is to be mailed at its time; of two servers one begins, and one saves the end."""
+    await sessions.add_contact(asked(clock))
+    first = asked(clock)
+    assert await sessions.mails_due(clock.now + DAY, 9) == []
+    due = first._replace(mail_due_at=clock.now + 180.25, mail_line=4)
+    assert await sessions.set_mail(first, due)
+    assert not await sessions.set_mail(first, due._replace(mail_line=6))
+    assert await sessions.mails_due(clock.now + 180, 9) == []
+    clock.now += 181
+    [found] = await sessions.mails_due(clock.now, 9)
+    assert found == due
+    begun = due._replace(mail_due_at=clock.now + 60, mail_attempts=1)
+    assert sorted(await asyncio.gather(*(sessions.set_mail(found, begun) for _ in range(4)))) == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert await sessions.mails_due(clock.now, 9) == []
+    ended = begun._replace(mail_due_at=0.0, mail_attempts=0, mailed_at=clock.now + 1.5)
+    assert await sessions.set_mail(begun, ended)
+    clock.now += 600
+    assert await sessions.mails_due(clock.now, 9) == []
+    assert await sessions.contacts_of(ONE) == [ended]
+    later = ended._replace(mail_due_at=clock.now + 5, mail_line=8)
+    assert await sessions.set_mail(ended, later)
+    assert [one.mail_line for one in await sessions.mails_due(clock.now + 5, 9)] == [8]
+
+
+async def test_h22_a_deleted_request_has_no_mail(sessions: Sessions, clock: HandClock) -> None:
+    await sessions.add_contact(asked(clock))
+    due = asked(clock)._replace(mail_due_at=clock.now + 5, mail_line=4)
+    assert await sessions.set_mail(asked(clock), due)
+    await sessions.delete_contacts(ONE)
+    assert await sessions.mails_due(clock.now + 5, 9) == []
+    assert not await sessions.set_mail(due, due._replace(mail_line=6))
+    assert await sessions.contacts(9) == []
+
+
 async def test_s4_requests_are_found_by_their_address_in_any_case_of_its_letters(
     sessions: Sessions, clock: HandClock
 ) -> None:

@@ -155,6 +155,9 @@ class Script:
         assert claimed
         await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)
         await store.mark_contact("r", now + 2.5)
+        [ended] = await store.contacts(9)
+        mail = ended._replace(mail_due_at=now + 9.5, mail_line=4, mail_attempts=2, mailed_at=now)
+        await store.set_mail(ended, mail)
         for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
             self.told.returned.append(await store.set_attendance(ONE, change))
             await self.look()

@@ -39,6 +39,9 @@ class Constants(NamedTuple):
     store_max_mb: int | None = None
     """Megabytes that the store may take, in a file or in memory; 0: no limit. With None,
     `kefu.bootstrap.stores.limit_of` chooses the limit."""
+    visitor_mail_seconds: float = 180.0
+    """Seconds after which an operator's line that no page has shown is mailed to the visitor. An
+    open page asks for lines once a minute or more often, also in a tab in the background."""
     raw_days: float = 7.0
     """Days for which the raw requests and responses of calls to the model are stored."""
     max_retries: int = 3

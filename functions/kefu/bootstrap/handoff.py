@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import TYPE_CHECKING
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
@@ -15,6 +16,9 @@ from kefu.stores.aws import SnsTopic
 from kefu.upstream.mail import SmtpMail
 from kefu.upstream.webhook import HttpWebhook
 
+if TYPE_CHECKING:
+    from kefu.sessions.people.visitor_mails import VisitorMails
+
 
 def contact_deliveries(
     base: Base, store: Sessions, sessions: SessionService | None
@@ -24,7 +28,7 @@ def contact_deliveries(
     handoff = HandOff(
         store,
         base.clock,
-        ContactForm(settings.contact_form, settings.contact_consent),
+        ContactForm(settings.contact_form, settings.accepted_consent),
         _outlet(base),
         redact=log.secrets.hide,
         log=log.notice,
@@ -32,7 +36,28 @@ def contact_deliveries(
         hooks=sessions.deps.hooks if sessions else load_hooks(settings, log.hook_failed),
     )
     handoff.note_url(settings.admin_url.rstrip("/"))
-    return DeliveryRunner(handoff, base.clock, on_aws=settings.on_aws)
+    mails = _visitor_mails(base, store) if settings.contact_mail_visitors else None
+    return DeliveryRunner(handoff, base.clock, mails, on_aws=settings.on_aws)
+
+
+def _visitor_mails(base: Base, store: Sessions) -> VisitorMails:
+    from kefu.sessions.people.visitor_mails import Terms, VisitorMails  # here: few servers have it
+
+    settings = base.settings
+
+    def site_of(preset: str) -> str:
+        own = settings.presets.get(preset)
+        return own.origins[0] if own and own.origins else settings.site_address
+
+    terms = Terms(settings.contact_mail_visitors, site_of, base.constants.visitor_mail_seconds)
+    return VisitorMails(
+        store, base.clock, _mailbox(base), base.store.limits, terms, base.log.notice
+    )
+
+
+def _mailbox(base: Base) -> SmtpMail:
+    password = base.settings.contact_password.get_secret_value()
+    return SmtpMail(base.settings.contact_mail, password)
 
 
 def _outlet(base: Base) -> Outlet | None:
@@ -48,8 +73,7 @@ def _outlet(base: Base) -> Outlet | None:
         base.connections.append(webhook)
         recipient = ByWebhook(webhook)
     elif settings.contact_mail:
-        mailbox = SmtpMail(settings.contact_mail, settings.contact_password.get_secret_value())
-        recipient = ByMail(mailbox, "the mailbox", frequency=HOURLY)
+        recipient = ByMail(_mailbox(base), "the mailbox", frequency=HOURLY)
     else:
         return None
     return Outlet(recipient, base.store.limits, secrets.token_hex(32), settings.has_panel)

@@ -61,6 +61,7 @@ def operator_panel(
         room=sessions.deps.capacity.room if sessions else None,
         contact=contact.handoff if contact else None,
         deliver=contact.deliver if contact and contact.handoff.delivers else None,
+        mails=contact.mails if contact else None,
         pages=pages,
         has_answers=bool(answered),
         answers_changed=answers_changed,

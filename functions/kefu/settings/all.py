@@ -140,6 +140,19 @@ class Settings(
         return self
 
     @model_validator(mode="after")
+    def _visitors_can_be_mailed(self) -> Self:
+        name = "[contact] mail_visitors (KEFU_CONTACT_MAIL_VISITORS)"
+        if not self.contact_mail_visitors:
+            return self
+        if not (self.contact_mail and "email" in self.contact_form):
+            raise ValueError(f"{name} needs mail, and the field email in form")
+        if self.on_aws or not self.keeps_chats:
+            raise ValueError(f"{name} needs a server of one's own that stores chats")
+        if self.site_address == "*":
+            raise ValueError(f"{name} needs origins in [chat]: the mail has the first as a link")
+        return self
+
+    @model_validator(mode="after")
     def _oidc_can_work(self) -> Self:
         if not self.admin_oidc:
             return self
@@ -274,6 +287,11 @@ class Settings(
         every = (*self.allowed_origins, *self.site_origins)
         origins = (origin for origin in every if origin != "*")
         return frozenset(urlsplit(origin).hostname or "" for origin in origins)
+
+    @property
+    def site_address(self) -> str:
+        """The first origin of the site; `*` if none is named."""
+        return next((one for one in self.allowed_origins if one != "*"), "*")
 
     @property
     def on_aws(self) -> bool:

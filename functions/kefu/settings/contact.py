@@ -140,6 +140,13 @@ class ContactSettings(Section):
         "KEFU_CONTACT_PASSWORD",
         "The password of the user in `mail`. Unset: no sign-in.",
     )
+    contact_mail_visitors: str = setting(
+        "",
+        "contact.mail_visitors",
+        "KEFU_CONTACT_MAIL_VISITORS",
+        "The sentence, behind `consent` in the form, with which visitors agree that an operator's "
+        "lines are mailed to them when they have left, by the server of `mail`. Unset: none are.",
+    )
     contact_hours: Annotated[str, _checked(_hours_of)] = setting(
         "",
         "contact.hours",
@@ -174,6 +181,11 @@ class ContactSettings(Section):
     def replies(self) -> list[ReadyReply]:
         """The ready replies of operators."""
         return _replies_of(self.contact_replies)
+
+    @property
+    def accepted_consent(self) -> str:
+        """The text that a visitor must accept in the form."""
+        return " ".join(filter(None, (self.contact_consent, self.contact_mail_visitors)))
 
     @property
     def has_contact(self) -> bool:

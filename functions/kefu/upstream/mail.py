@@ -16,7 +16,8 @@ TIMEOUT_SECONDS = 10.0
 
 
 class SmtpMail:
-    """Implements `kefu.sessions.people.delivery.Topic` with one mailbox."""
+    """Implements `kefu.sessions.people.delivery.Topic` with one mailbox, and
+    `kefu.sessions.people.visitor_mails.Mailbox`."""
 
     def __init__(self, url: str, password: str) -> None:
         """`url`: see `kefu.settings.contact`. `password`: of its user; "" for no sign-in."""
@@ -30,22 +31,30 @@ class SmtpMail:
 
     async def publish(self, subject: str, text: str) -> str:
         """Send a mail. Returns "", or the reason of a failure."""
-        return await asyncio.to_thread(self._publish, subject, text)
+        return await self.write(self._to, subject, text)
 
-    def _publish(self, subject: str, text: str) -> str:
+    async def write(self, to: str, subject: str, text: str) -> str:
+        """As `publish`, to an address. Answers to the mail go to the mailbox."""
+        return await asyncio.to_thread(self._write, to, subject, text)
+
+    def _write(self, to: str, subject: str, text: str) -> str:
         import smtplib
         from email.message import EmailMessage
         from email.utils import formatdate, make_msgid
 
         message = EmailMessage()
-        message["Subject"], message["From"], message["To"] = subject, self._from, self._to
+        message["Subject"], message["From"], message["To"] = subject, self._from, to
+        if to != self._to:
+            message["Reply-To"] = self._to
         message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=self._domain)
         message.set_content(text.encode("utf-8", "replace").decode())
         try:
             with self._connected() as server:
-                server.send_message(message)
+                server.send_message(message, to_addrs=[to])
         except smtplib.SMTPResponseException as error:
             return f"SMTP {error.smtp_code}"
+        except smtplib.SMTPRecipientsRefused as error:
+            return f"SMTP {error.recipients[to][0]}"
         except OSError as error:  # smtplib's own errors, and those of TLS, are OSErrors, too
             return type(error).__name__
         return ""

@@ -117,7 +117,8 @@ def create_app(parts: AppParts) -> FastAPI:
     if parts.sessions is not None:
         from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(parts.runtime, parts.sessions, parts.identities)
+        mails = parts.contact.mails if parts.contact else None
+        kept = KeptChats(parts.runtime, parts.sessions, parts.identities, mails)
     # FastAPI's own routes read a body and write a response; these do more, so they are plain ones.
     for path, respond in _streams(parts, kept):
         app.router.routes.append(Route(path, StreamingRoute(respond), methods=["POST"]))

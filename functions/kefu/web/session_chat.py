@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from kefu.messages import Image
+    from kefu.sessions.people.visitor_mails import VisitorMails
     from kefu.tools.tool import Outcome, Tool
     from kefu.tools.toolbox import Toolbox
 
@@ -38,10 +39,15 @@ class KeptChats:
     """Converts requests into calls of the `SessionService`."""
 
     def __init__(
-        self, runtime: ChatRuntime, sessions: SessionService, identities: Identities | None
+        self,
+        runtime: ChatRuntime,
+        sessions: SessionService,
+        identities: Identities | None,
+        mails: VisitorMails | None = None,
     ) -> None:
-        """`identities`: None if the site does not sign user tokens."""
+        """`identities`: None if the site does not sign user tokens. `mails`: None without any."""
         self.runtime = runtime
+        self.mails = mails
         self.sessions = sessions
         self._identities = identities
 

@@ -182,9 +182,9 @@ def as_text(delivery: Delivery, space: int = LARGEST_MAIL) -> str:
         f"Request:  {request.id} (a second mail with this id is a repetition)",
     ]
     for name in delivery.fields:
-        head += ["", f"{name.capitalize()}:", *_quoted(getattr(request, name))]
+        head += ["", f"{name.capitalize()}:", *quoted(getattr(request, name))]
     if request.consent:
-        head += ["", "Accepted:", *_quoted(request.consent)]
+        head += ["", "Accepted:", *quoted(request.consent)]
     text = "\n".join(head)
     return f"{text}\n\n{_conversation(delivery.transcript, space - len(text.encode()))}"
 
@@ -197,7 +197,7 @@ def _conversation(messages: Sequence[StoredMessage], space: int) -> str:
     for message in reversed(messages):
         who = message.operator or ("Visitor" if message.role == "user" else "Assistant")
         lines = [f"{' '.join(who.split())}, {_moment(message.created_at)}:"]
-        part = "\n".join([*lines, *_quoted(message.content)]) + "\n"
+        part = "\n".join([*lines, *quoted(message.content)]) + "\n"
         space -= len(part.encode()) + 1
         if space < 0:
             parts.append("Older messages are not in this mail.\n")
@@ -206,7 +206,8 @@ def _conversation(messages: Sequence[StoredMessage], space: int) -> str:
     return "\n".join(["The conversation:\n", *reversed(parts)])
 
 
-def _quoted(text: str) -> Iterator[str]:
+def quoted(text: str) -> Iterator[str]:
+    """The lines of a text as quoted lines of a mail."""
     return (f"> {line}" for line in text.splitlines())
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import TYPE_CHECKING
 
 from kefu.errors import StoreUnavailable
 from kefu.relay.call import Clock
 from kefu.sessions.people.handoff import HandOff
+
+if TYPE_CHECKING:
+    from kefu.sessions.people.visitor_mails import VisitorMails
 
 POLL_SECONDS = 2.0
 """Seconds between two looks for requests that are due."""
@@ -22,8 +26,12 @@ REQUEST_WAIT_SECONDS = 5.0
 class DeliveryRunner:
     """Delivers requests for a person; at most one run at a time in a process."""
 
-    def __init__(self, handoff: HandOff, clock: Clock, *, on_aws: bool) -> None:
+    def __init__(
+        self, handoff: HandOff, clock: Clock, mails: VisitorMails | None = None, *, on_aws: bool
+    ) -> None:
+        """`mails`: None where operators' lines are not mailed to visitors."""
         self.handoff = handoff
+        self.mails = mails
         self._clock = clock
         self._on_aws = on_aws
         self._run: asyncio.Task[None] | None = None
@@ -71,6 +79,8 @@ class DeliveryRunner:
             # The guarded store has logged its failure; the requests stay due.
             with contextlib.suppress(StoreUnavailable):
                 await self.handoff.deliver_due()
+                if self.mails:
+                    await self.mails.send_due()
             if not self._again:
                 return
 

@@ -39,6 +39,14 @@ class ContactRequest(NamedTuple):
     """The time at which an operator marked the request as done: it is delivered no more."""
     consent: str = ""
     """The text that the visitor accepted with the form, at `created_at`; empty: none."""
+    mail_due_at: float = 0.0
+    """When the lines of operators are mailed to the visitor; 0.0: none are to be mailed."""
+    mail_line: int = 0
+    """The message id of the newest line that was ever to be mailed."""
+    mail_attempts: int = 0
+    """Number of mails that were begun since the newest success; 0 after a success."""
+    mailed_at: float = 0.0
+    """When the newest mail was sent; 0.0: never."""
 
     def is_from(self, email: str) -> bool:
         return self.email.strip().casefold() == email.strip().casefold()
@@ -60,6 +68,19 @@ def newest(
     places = {Before(one.created_at, one.id): one for one in stored}
     newest = sorted((one for one in places if before is None or one < before), reverse=True)
     return [places[one] for one in newest[:limit]]
+
+
+def mail_state(requests: Sequence[ContactRequest]) -> dict[str, float] | None:
+    """The newest mail of a chat, for its operator; None if there is none.
+
+    `due_at`: when it is sent or tried again; 0 after its end. `attempts`: how often it was tried
+    without success. `mailed_at`: when the newest one was sent; 0 for never.
+    """
+    mails = [one for one in requests if one.mail_due_at or one.mail_attempts or one.mailed_at]
+    if not mails:
+        return None
+    due, attempts, mailed = mails[-1].mail_due_at, mails[-1].mail_attempts, mails[-1].mailed_at
+    return {"due_at": due, "attempts": attempts, "mailed_at": mailed}
 
 
 class ContactStore(Protocol):
@@ -118,6 +139,17 @@ class ContactStore(Protocol):
         """Let a request be delivered again, from `now` on, also one that is done.
 
         False if there is no such request.
+        """
+        ...
+
+    async def mails_due(self, now: float, limit: int) -> Sequence[ContactRequest]:
+        """Some requests with `0 < mail_due_at <= now`."""
+        ...
+
+    async def set_mail(self, before: ContactRequest, after: ContactRequest) -> bool:
+        """Save the fields of the mail of `after`, if `mail_due_at` is still that of `before`.
+
+        Atomic. Returns False without a change, and for a request that is deleted.
         """
         ...
 

@@ -3,10 +3,11 @@
     pk        sk
     contacts  ID    a request
     waiting   ID    the request is not delivered yet
+    mails     ID    operators' lines are to be mailed to the visitor
 
 The `waiting` items are the queue of deliveries, so that looking for one reads no delivered request.
 An item is added to the queue before its request is stored, and removed after the delivery: a
-stored request that is not delivered is always in the queue.
+stored request that is not delivered is always in the queue. So it is with `mails`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 CONTACTS: Final = "contacts"
 WAITING: Final = "waiting"
+MAILS: Final = "mails"
 _ALL: Final = (" ", "~")
 _TEXTS: Final = ("session_id", "name", "email", "message", "consent")
 _ABANDONED_SECONDS: Final = 60.0
@@ -142,8 +144,46 @@ class DynamoContacts(DynamoUpkeep):
         await self._table.run(lambda: self._table.put(Row(WAITING, id), self._queued(now)))
         return (await self._update(Row(CONTACTS, id), again))[0]
 
+    async def mails_due(self, now: float, limit: int) -> Sequence[ContactRequest]:
+        def work() -> Sequence[ContactRequest]:
+            found: list[ContactRequest] = []
+            for queued in self._table.query(MAILS, _ALL):
+                item = self._table.read(Row(CONTACTS, items.text_in(queued, "sk")))
+                request = _request(item) if item else None
+                if request and 0 < request.mail_due_at <= now and len(found) < limit:
+                    found.append(request)
+                is_abandoned = items.time_in(queued, "created") + _ABANDONED_SECONDS < now
+                if is_abandoned and not (request and request.mail_due_at):
+                    items.delete_rows(self._table, [items.row_of(queued)])
+            return found
+
+        return await self._table.run(work)
+
+    async def set_mail(self, before: ContactRequest, after: ContactRequest) -> bool:
+        is_same = "#mail_due = :before" if before.mail_due_at else "attribute_not_exists(#mail_due)"
+        due = "#mail_due = :due, " if after.mail_due_at else ""
+        values = {
+            "mail_line": after.mail_line,
+            "mail_attempts": after.mail_attempts,
+            "mailed": after.mailed_at,
+            **({"due": after.mail_due_at} if due else {}),
+            **({"before": before.mail_due_at} if before.mail_due_at else {}),
+        }
+        update = change(
+            f"SET {due}#mail_line = :mail_line, #mail_attempts = :mail_attempts, #mailed = :mailed"
+            + " REMOVE #mail_due" * (not due),
+            f"{is_same} AND attribute_exists(pk)",
+            **values,
+        )
+        if due:
+            queued = self._queued(self._clock())
+            await self._table.run(lambda: self._table.put(Row(MAILS, before.id), queued))
+        # One try: a change whose response is lost would look like one by another process.
+        row = Row(CONTACTS, before.id)
+        return (await self._table.run(lambda: self._table.update(row, update), tries=1))[0]
+
     async def delete_contact(self, id: str) -> None:
-        rows = [Row(CONTACTS, id), Row(WAITING, id)]
+        rows = [Row(CONTACTS, id), Row(WAITING, id), Row(MAILS, id)]
 
         def work() -> None:
             if session := items.text_in(self._table.read(rows[0]), "session_id"):
@@ -181,5 +221,9 @@ def _request(item: Item) -> ContactRequest:
         due_at=items.time_in(item, "due"),
         delivered_at=number_in(item, "delivered"),
         done_at=number_in(item, "done"),
+        mail_due_at=items.time_in(item, "mail_due"),
+        mail_line=items.whole_in(item, "mail_line"),
+        mail_attempts=items.whole_in(item, "mail_attempts"),
+        mailed_at=items.time_in(item, "mailed"),
         **{name: items.text_in(item, name) for name in _TEXTS},
     )

@@ -105,6 +105,8 @@ class GuardedSessions:
     contacts_from = _guarded("finding contact requests", Sessions.contacts_from)
     mark_contact = _guarded("marking a contact request", Sessions.mark_contact)
     redeliver_contact = _guarded("repeating a delivery", Sessions.redeliver_contact)
+    mails_due = _guarded("looking for mails to visitors", Sessions.mails_due)
+    set_mail = _guarded("saving a mail to a visitor", Sessions.set_mail)
     delete_contact = _guarded("deleting a contact request", Sessions.delete_contact)
     delete_contacts = _guarded("deleting contact requests", Sessions.delete_contacts)
     save_answer = _guarded("saving an answer of a person", Sessions.save_answer)

@@ -128,6 +128,14 @@ MIGRATIONS: tuple[str, ...] = (
       image bytea NOT NULL, PRIMARY KEY (session, message, number)
     )
     """,
+    # 6: the mails to visitors with operators' lines.
+    """
+    ALTER TABLE contacts ADD COLUMN mail_due float8 NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mail_line bigint NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mail_attempts bigint NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mailed float8 NOT NULL DEFAULT 0;
+    CREATE INDEX contacts_mail ON contacts (mail_due) WHERE mail_due > 0
+    """,
 )
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM kefu_schema"

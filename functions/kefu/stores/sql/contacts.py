@@ -33,6 +33,14 @@ _OF_CHAT = (
 _ALL = f"SELECT {_COLUMNS} FROM contacts"  # noqa: S608
 _MARK = "UPDATE contacts SET done = ? WHERE id = ? AND created > ?"
 _AGAIN = "UPDATE contacts SET due = ?, delivered = NULL, done = NULL WHERE id = ? AND created > ?"
+_MAILS = (
+    f"SELECT {_COLUMNS} FROM contacts WHERE mail_due > 0 AND mail_due <= ? AND created > ?"  # noqa: S608
+    " ORDER BY mail_due LIMIT ?"
+)
+_SET_MAIL = (
+    "UPDATE contacts SET mail_due = ?, mail_line = ?, mail_attempts = ?, mailed = ?"
+    " WHERE id = ? AND mail_due = ?"
+)
 _FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
 
 
@@ -111,6 +119,16 @@ class SqlContacts(SqlTurns):
     @quick
     def redeliver_contact(self, db: SqlConnection, id: str, now: float) -> bool:
         return db.execute(_AGAIN, (now, id, self._oldest(self._clock()))).rowcount == 1
+
+    @quick
+    def mails_due(self, db: SqlConnection, now: float, limit: int) -> Sequence[ContactRequest]:
+        values = (now, self._oldest(self._clock()), limit)
+        return [ContactRequest(*row) for row in db.execute(_MAILS, values).fetchall()]
+
+    @quick
+    def set_mail(self, db: SqlConnection, before: ContactRequest, after: ContactRequest) -> bool:
+        mail = (after.mail_due_at, after.mail_line, after.mail_attempts, after.mailed_at)
+        return db.execute(_SET_MAIL, (*mail, before.id, before.mail_due_at)).rowcount == 1
 
     async def delete_contact(self, id: str) -> None:
         await self._delete("DELETE FROM contacts WHERE id = ?", id)

@@ -29,6 +29,8 @@ _NAMES = {
     "due_at": "due",
     "ended_at": "ended",
     "expires_at": "expires",
+    "mail_due_at": "mail_due",
+    "mailed_at": "mailed",
     "opened_at": "opened",
     "retries": "again",
     "session_id": "session",

@@ -268,6 +268,14 @@ MIGRATIONS: tuple[str, ...] = (
       PRIMARY KEY (session, message, number)
     ) WITHOUT ROWID
     """,
+    # 21: the mails to visitors with operators' lines.
+    """
+    ALTER TABLE contacts ADD COLUMN mail_due REAL NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mail_line INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mail_attempts INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE contacts ADD COLUMN mailed REAL NOT NULL DEFAULT 0;
+    CREATE INDEX contacts_mail ON contacts (mail_due) WHERE mail_due > 0
+    """,
 )
 
 PAGE_SIZE = 1024

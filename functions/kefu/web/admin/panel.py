@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kefu.auth.oidc import OidcSignIn
     from kefu.chat.translation import Translator
     from kefu.sessions.people.handoff import HandOff
+    from kefu.sessions.people.visitor_mails import VisitorMails
 
 WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
@@ -135,6 +136,8 @@ class Panel:
     """None without a contact form."""
     deliver: Callable[[], Awaitable[None]] | None = None
     """Delivers the requests that are due; None where they are only listed."""
+    mails: VisitorMails | None = None
+    """Mails operators' lines to visitors who have left; None where none are."""
     pages: PanelPages | None = None
     """The learnt pages' state; None without pages."""
     has_answers: bool = False

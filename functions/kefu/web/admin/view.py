@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.contacts import ContactRequest, mail_state
 from kefu.sessions.store.model import CallRecord, Session, StoredMessage
 from kefu.sessions.store.overview import Overview, Page
 from kefu.web.admin.markdown import markdown
@@ -52,7 +52,8 @@ def page_of_session(
     for place, made in enumerate(whole.calls):
         yield "," * (place > 0) + compact(call(made))
     shown = [one._asdict() for one in requests]
-    yield f'],"requests":{compact(shown)},"before":{compact(before)}}}'
+    mail = mail_state(requests)
+    yield f'],"requests":{compact(shown)},"mail":{compact(mail)},"before":{compact(before)}}}'
 
 
 def message(stored: StoredMessage) -> Json:

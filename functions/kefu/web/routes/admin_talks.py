@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from kefu.errors import KefuError, NotFound
 from kefu.sessions.people.take_over import change_state, say
 from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.contacts import mail_state
 from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json, message
@@ -47,7 +48,8 @@ def _add_attendance(router: APIRouter, panel: Panel, limits: BodyLimits) -> None
         session = await panel.stored_chat(name)
         newest = await store.messages(name, limit=NEWEST_MESSAGES, now=panel.clock.now())
         shown = [message(one) for one in newest if one.id > (after or 0)]
-        return {"attendance": session.attendance._asdict(), "messages": shown}
+        mail = mail_state(await store.contacts_of(name)) if panel.mails else None
+        return {"attendance": session.attendance._asdict(), "messages": shown, "mail": mail}
 
     @router.post("/state")
     async def state(request: Request, wanted: StateBody = state_body) -> Json:
@@ -75,6 +77,8 @@ def _add_lines(router: APIRouter, panel: Panel, limits: BodyLimits) -> None:
             line, trouble = await _translated(panel, name, line)
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
         panel.runtime.running.write(name, operator, ends=True)
+        if panel.mails:
+            await panel.mails.written(name, saved)
         panel.audit(request, "reply", name)
         return {"id": saved, "trouble": trouble}
 

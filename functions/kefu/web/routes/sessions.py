@@ -127,6 +127,8 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         session: Session = owned,
     ) -> ShownMessages:
         page = await kept.sessions.page(session, before, limit)
+        if kept.mails:
+            await kept.mails.shown(session.id, page)
         shown = kept.sessions.deps.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(session, shown) if sources else {}
@@ -203,6 +205,8 @@ def person_routes(kept: KeptChats) -> APIRouter:
         # A chat that was never with a person has no lines: most requests read no messages.
         has_lines = session.attendance.since > 0
         newest = await kept.sessions.page(session, None, NEWEST_MESSAGES) if has_lines else ()
+        if kept.mails:
+            await kept.mails.shown(session.id, newest)
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         shown = kept.sessions.deps.processor.format_history_for_display(lines)
         state, operator, _ = session.attendance
