@@ -14,6 +14,7 @@ import type {
   Queue,
   SessionPage,
   SignIn,
+  VisitorMail,
   Whole,
   WrittenAnswer,
 } from "./types.ts";
@@ -98,7 +99,10 @@ export class Api {
   }
 
   /** The attendance of a session, and its messages with a greater id than `after`. */
-  talk(id: string, after: number): Promise<{ attendance: Attendance; messages: Message[] }> {
+  talk(
+    id: string,
+    after: number,
+  ): Promise<{ attendance: Attendance; messages: Message[]; mail: VisitorMail | null }> {
     return this.#json(
       `sessions/${encodeURIComponent(id)}/talk${after > 0 ? `?after=${after}` : ""}`,
     );

@@ -4,8 +4,8 @@ import { button, el } from "./dom.ts";
 import { isLive, type Talk } from "./state/chat.ts";
 import type { Operator } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
-import { clock, isolated, t } from "./texts.ts";
-import type { Attendance, Message, Reply } from "./types.ts";
+import { clock, isolated, moment, t } from "./texts.ts";
+import type { Attendance, Message, Reply, VisitorMail } from "./types.ts";
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
@@ -36,6 +36,7 @@ class TalkBar {
   readonly #shown: Shown;
   readonly #line = el("p", { className: "muted", role: "status" });
   readonly #controls = el("div", { className: "talk-controls" });
+  readonly #mail = el("p", { className: "muted", role: "status" });
   readonly #alert = el("p", { className: "trouble", role: "alert" });
   /** The field keeps its text while another operator has the session. */
   readonly #text = el("textarea", {
@@ -55,7 +56,7 @@ class TalkBar {
     this.#acts = acts;
     this.#shown = shown;
     const label = { className: "talk", role: "region", ariaLabel: t.person };
-    this.node = el("div", label, this.#line, this.#controls, this.#alert);
+    this.node = el("div", label, this.#line, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
@@ -71,6 +72,8 @@ class TalkBar {
     for (const message of talk.fresh.slice(this.#count)) this.node.before(this.#shown(message));
     this.#count = talk.fresh.length;
     this.#alert.textContent = talk.trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
+    const mail = talk.mail ? mailed(talk.mail) : "";
+    if (this.#mail.textContent !== mail) this.#mail.textContent = mail;
     this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
   }
@@ -176,6 +179,12 @@ function readyReplies(replies: readonly Reply[], field: HTMLTextAreaElement): HT
     field.focus();
   });
   return replies.length > 0 && menu;
+}
+
+function mailed({ due_at, attempts, mailed_at }: VisitorMail): string {
+  const end = mailed_at && !attempts ? t.delivered(moment(mailed_at)) : "";
+  const due = due_at ? t.mailDue(moment(due_at)) : end;
+  return [t.mailed, due, attempts > 0 && t.failedTimes(attempts)].filter(Boolean).join(" ");
 }
 
 function sentence({ state, operator, since }: Attendance): string {

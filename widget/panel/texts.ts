@@ -44,6 +44,8 @@ const en = {
   send: "Send",
   unasked:
     "The visitor has not asked for a person. On a page without the contact form, they see your first line after their next message.",
+  mailed: "Your lines, by mail:",
+  mailDue: (at: string) => `${at}, unless the visitor comes back.`,
   keys: "Keys",
   replies: "Ready replies",
   signIns: "Sign-ins",
@@ -276,6 +278,8 @@ const zh: Texts = {
   line: "写给访客",
   send: "发送",
   unasked: "访客没有请求人工：在其下一条消息之后才会看到您的第一句话。",
+  mailed: "您的消息，邮件：",
+  mailDue: (at) => `${at}，除非访客回来。`,
   keys: "密钥",
   replies: "常用回复",
   signIns: "登录",

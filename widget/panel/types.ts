@@ -202,6 +202,17 @@ export interface Whole {
   readonly before?: number | null;
   /** The forms with which the visitor asked for a person, oldest first; absent in a file. */
   readonly requests?: readonly ContactRequest[];
+  readonly mail?: VisitorMail | null;
+}
+
+/** The newest mail with operators' lines to a visitor who has left. Times are in Unix seconds. */
+export interface VisitorMail {
+  /** When it is sent or tried again; 0 after its end. */
+  readonly due_at: number;
+  /** How often it was tried without success. */
+  readonly attempts: number;
+  /** When the last one was sent; 0 if none was. */
+  readonly mailed_at: number;
 }
 
 export interface Key {

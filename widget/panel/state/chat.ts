@@ -1,7 +1,7 @@
 /** The opened session: its messages, who attends to it, and what the operator does in it. */
 
 import { uuid } from "../../src/open/uuid.ts";
-import type { Attendance, Line, Message, Whole } from "../types.ts";
+import type { Attendance, Line, Message, VisitorMail, Whole } from "../types.ts";
 import { Store } from "./store.ts";
 import { tried } from "./trouble.ts";
 
@@ -15,6 +15,8 @@ export interface Talk {
   readonly attendance: Attendance;
   /** The messages that came while the session was open. */
   readonly fresh: readonly Message[];
+  /** Null if none of the lines is or was to be mailed. */
+  readonly mail: VisitorMail | null;
   /** Why the operator's last act failed; empty if it did not. */
   readonly trouble: string;
   /** Why the operator's last line was sent as it is, without a translation; empty otherwise. */
@@ -25,7 +27,7 @@ export interface ChatRequests {
   talk(
     id: string,
     after: number,
-  ): Promise<{ attendance: Attendance; messages: readonly Message[] }>;
+  ): Promise<{ attendance: Attendance; messages: readonly Message[]; mail: VisitorMail | null }>;
   attend(id: string, state: string, operator: string, from?: string): Promise<Attendance>;
   writing(id: string, operator: string): Promise<void>;
   say(id: string, lineId: string, operator: string, line: Line): Promise<string>;
@@ -43,12 +45,12 @@ export class Chat {
   #saidAt = 0;
   #isOpen = true;
 
-  constructor({ session, messages }: Whole, ask: ChatRequests) {
+  constructor({ session, messages, mail = null }: Whole, ask: ChatRequests) {
     this.id = session.id;
     this.#ask = ask;
     this.#known = new Set(messages.map(({ id }) => id));
     const attendance = session.attendance ?? NOBODY;
-    this.state = new Store<Talk>({ attendance, fresh: [], trouble: "", untranslated: "" });
+    this.state = new Store<Talk>({ attendance, fresh: [], mail, trouble: "", untranslated: "" });
     setTimeout(() => void this.#poll(), POLL_MS);
   }
 
@@ -62,20 +64,22 @@ export class Chat {
     if (!isLive(this.state.get().attendance)) void this.#look().catch(() => {});
   }
 
-  /** Asks for new messages while somebody waits, until the session is left. */
+  /** Asks for new messages while somebody waits or a mail is due, until the session is left. */
   async #poll(): Promise<void> {
     if (!this.#isOpen) return;
+    const { attendance, mail } = this.state.get();
     // A failed request is repeated by the next request.
-    if (isLive(this.state.get().attendance) && !document.hidden) await this.#look().catch(() => {});
+    if ((isLive(attendance) || mail?.due_at) && !document.hidden)
+      await this.#look().catch(() => {});
     setTimeout(() => void this.#poll(), POLL_MS);
   }
 
   async #look(): Promise<void> {
     const after = Math.max(0, ...this.#known) - OVERLAP;
-    const { attendance, messages } = await this.#ask.talk(this.id, after);
+    const { attendance, messages, mail } = await this.#ask.talk(this.id, after);
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
-    this.state.patch({ attendance, fresh: [...this.state.get().fresh, ...came] });
+    this.state.patch({ attendance, mail, fresh: [...this.state.get().fresh, ...came] });
   }
 
   /** Takes the session over, hands it back or closes it. `takenFrom`: the operator who has it. */
