@@ -22,6 +22,9 @@ from kefu.stores.sqlite.knowledge.index import Index
 from kefu.stores.sqlite.knowledge.packed import packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
+PAGE_BYTES = 2048
+"""Of the file. SQLite's 4096 make the file of a small site 6 % larger, and no question faster."""
+
 KILLED_SECONDS = 86_400.0
 """A file beside the learnt pages that is older was left by a killed run."""
 
@@ -83,6 +86,7 @@ def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
     lost = meaning is None and _had_meaning(path)
     with _beside(path, run.made) as new:
         with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as db:
+            db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
             db.execute("BEGIN")
