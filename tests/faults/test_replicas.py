@@ -37,7 +37,7 @@ from tests.faults.test_kill import (
     check_told,
     echo,
 )
-from tests.parts.plugin import free_port, slow
+from tests.parts.plugin import free_port
 from tests.parts.postgresql import Postgres, programs, until_ready
 
 REFUSED_SECONDS = 5.0
@@ -176,7 +176,8 @@ async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> N
     assert not answer.complete
 
 
-@pytest.mark.parametrize("streams", [40, slow(200)])
+@pytest.mark.slow
+@pytest.mark.parametrize("streams", [40, 200])
 async def test_e2_a_rolling_restart_cuts_and_refuses_nobody(
     front: Front, replicas: Replicas, streams: int
 ) -> None:
@@ -229,7 +230,8 @@ async def test_e2_a_second_signal_ends_the_answers_at_once(replicas: Replicas) -
     assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("rounds", [2, slow(40)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [2, 40])
 async def test_e2_killed_servers_lose_double_and_leak_nothing(
     front: Front, replicas: Replicas, rounds: int
 ) -> None:

@@ -16,7 +16,6 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.shopping import CHOOSING, WRITTEN, Shopper, orders, outcome, settings_file
 from tests.fakes.stage import UNHURRIED
 from tests.fakes.tool_shop import Fault, ToolShop
-from tests.parts.plugin import slow
 
 AT_ONCE = 40
 FAULTS: Sequence[Fault] = get_args(Fault)
@@ -36,7 +35,8 @@ is no page for people.
 """
 
 
-@pytest.mark.parametrize("clicks", [120, slow(1000)])
+@pytest.mark.slow
+@pytest.mark.parametrize("clicks", [120, 1000])
 async def test_a10_of_many_clicks_on_a_failing_shop_none_is_a_write_twice_or_a_lie(
     staged: Staged, tmp_path: Path, clicks: int
 ) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.fixtures.earlier import VERSIONS, facts, is_in
 from tests.fixtures.reopened import Earlier, in_table, table_of
-from tests.parts.plugin import each, slow
+from tests.parts.plugin import each
 
 
 class KillingFront(ThrottlingFront):
@@ -66,9 +66,10 @@ async def check(earlier: Earlier) -> None:
     assert is_in(earlier.facts["contacts"], contacts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("engine", each("dynamodb_local", "dynalite"))
-@pytest.mark.parametrize("requests", [slow(4), 13, slow(19), slow(26), slow(35), slow(50)])
+@pytest.mark.parametrize("requests", [4, 13, 19, 26, 35, 50])
 async def test_service_killed_at_a_request_to_an_earlier_table_loses_nothing(
     request: pytest.FixtureRequest,
     staged: Staged,

@@ -281,6 +281,7 @@ async def test_w21_an_operator_sees_the_pictures(
     assert seen["violations"] == []
 
 
+@pytest.mark.slow
 async def test_w21_twenty_visitors_at_once(seeing: Stage) -> None:
     """Each of them with three megabytes."""
     most = [url(jpeg(bytes_more=1_000_000)) for _ in range(3)]

@@ -13,7 +13,6 @@ from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.stage import FAST, stage
-from tests.parts.plugin import slow
 from tests.web.test_admin import kefu
 from tests.web.test_contact import in_panel
 from tests.web.test_knowledge import learn
@@ -28,7 +27,8 @@ QUESTION = "Do you deliver to Svalbard?"
 LINES = ("Hello, Ingrid here.", "Can it be here on Friday?", "Yes, to Longyearbyen in ten days.")
 
 
-@pytest.mark.parametrize("engine", ["sqlite", slow("dynamodb_local")])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["sqlite", "dynamodb_local"])
 async def test_h21_h28_somebody_waits_two_operators_help_and_the_talk_becomes_an_answer(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path, aws_environment: dict[str, str]
 ) -> None:

@@ -201,6 +201,7 @@ async def test_h7_words_are_found_in_two_languages_and_the_user_by_id(seeded: Se
     assert seen["axe"] == []
 
 
+@pytest.mark.slow
 def test_h7_a_new_chat_appears_without_a_click(staged: Staged) -> None:
     stage = staged(1, environment={"ADMIN_TOKEN": TOKEN}, sessions="true")
     url = f"{stage.url}/api/chat"

@@ -181,7 +181,7 @@ def plain(told: Mapping[str, Any]) -> dict[str, Any]:
         ("en", "desktop", "light"),
         slow("en", "phone", "dark"),
         slow("zh-CN", "desktop", "dark"),
-        ("zh-CN", "phone", "light"),
+        slow("zh-CN", "phone", "light"),
         ("ar", "phone", "dark"),
     ],
 )
@@ -267,7 +267,8 @@ def test_a10_a14_every_state_is_there_again_after_a_reload(sold: Sold) -> None:
     assert sold.shop.cancelled["A-failed"] == 0
 
 
-@pytest.mark.parametrize("pace", ["", slow("slow-")])
+@pytest.mark.slow
+@pytest.mark.parametrize("pace", ["", "slow-"])
 def test_a10_a14_a_line_that_is_cut_at_any_event_loses_and_doubles_nothing(
     sold: Sold, pace: str
 ) -> None:
@@ -308,6 +309,7 @@ def test_a10_a14_a_line_that_is_cut_at_any_event_loses_and_doubles_nothing(
         assert (order, sold.shop.cancelled[order]) == (order, 1)
 
 
+@pytest.mark.slow
 def test_a10_two_tabs_cancel_once(sold: Sold) -> None:
     cases: list[dict[str, Any]] = [
         {"visit": "tabs", "order": f"{order}-{yes}{no}", "clicks": [yes, no], "together": together}

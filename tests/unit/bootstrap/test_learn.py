@@ -48,6 +48,7 @@ def found(file: Path, question: str) -> list[str]:
         opened.close()
 
 
+@pytest.mark.slow
 def test_g11_a_nightly_run_gives_the_file_of_a_fresh_run(site: Site, tmp_path: Path) -> None:
     """Some 200 random edits: of texts, of lines on several pages, of links, titles and pages."""
     rng = random.Random(7)

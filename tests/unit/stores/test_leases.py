@@ -22,6 +22,7 @@ from kefu.stores.guarded.leases import (
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.memory import MemoryStore
 from tests.fakes.relaying import CLOCK, in_virtual_time
+from tests.parts.plugin import slow
 
 DAY = 1_000_000
 FULL = DAY // LEASE_OF_BUDGET // 2
@@ -93,7 +94,7 @@ async def test_e4_of_a_hundred_at_once_a_small_budget_admits_eleven(holders: int
     await closed(them)
 
 
-@pytest.mark.parametrize("holders", [1, 4, 1000])
+@pytest.mark.parametrize("holders", [1, 4, slow(1000)])
 @in_virtual_time
 async def test_e4_an_attack_spends_no_more_than_the_budget_and_leaves_at_most_the_leases(
     holders: int,
@@ -205,6 +206,7 @@ SECONDS, HOLDERS, CHATS_A_SECOND = 4, 100, 5000
 MANY, MUCH = Rate(CHATS_A_SECOND * 60 * 4, 60.0), 10**12
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_e4_5000_chats_a_second_with_1000_writes_a_second_to_a_row() -> None:
     """With AWS's limit of an item: no chat is refused, and hardly a write a chat is left."""
@@ -227,6 +229,7 @@ async def test_e4_5000_chats_a_second_with_1000_writes_a_second_to_a_row() -> No
     assert table.writes.total() / count < 0.5
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_e4_a_throttled_table_does_not_open_the_limits_of_a_flood() -> None:
     """50 processes, 20 writes a second: most calls fail, and the budget is still not exceeded."""
