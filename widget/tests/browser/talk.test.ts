@@ -253,6 +253,20 @@ test("a person who takes over a chat unasked is noticed within seconds of the an
   expect(talk.errors).toEqual([]);
 });
 
+test("a visitor who begins to write learns at once of a person who came unasked (H25)", async () => {
+  const talk = await answered();
+  const { page, asked } = talk;
+  await page.clock.fastForward(1_200_000);
+  await eventually(() => asked.length, 1); // the last request of the watch, which was due before
+  await page.clock.fastForward(300_000);
+  talk.says = state("person", [4, "Can I help you?"]);
+  await page.locator("kefu-chat .composer textarea").pressSequentially("And in May?");
+  await eventually(() => lines(page).allInnerTexts(), ["Can I help you?"]);
+  await page.locator("kefu-chat .talks").waitFor();
+  expect(asked.length).toBe(2);
+  expect(talk.errors).toEqual([]);
+});
+
 test("after a take-over the first line comes within seconds, also if it is not there at once (widget M6)", async () => {
   const talk = await answered();
   talk.says = state("person");

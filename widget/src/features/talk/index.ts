@@ -48,6 +48,7 @@ export default async function talk(kit: Kit): Promise<Feature> {
   let answeredAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isAsking = false;
+  let askedAt = 0;
   /** The lines that came while the panel was closed or the tab hidden, and the mark of their number. */
   let unseen = 0;
   let mark = "";
@@ -143,6 +144,7 @@ export default async function talk(kit: Kit): Promise<Feature> {
     clearTimeout(timer);
     if (isAsking) return;
     isAsking = true;
+    askedAt = Date.now();
     const asked = round;
     const response = await chat()?.request(`/person${newest ? `?after=${newest}` : ""}`);
     const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
@@ -169,6 +171,10 @@ export default async function talk(kit: Kit): Promise<Feature> {
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
+  // Who begins to write learns of a person before the message is sent, also after the watch.
+  panel?.addEventListener("input", () => {
+    if (answeredAt && !isTalking() && Date.now() - askedAt > IDLE_POLL_MS) void poll();
+  });
   // The list is cleared for a new conversation and for another user.
   if (log) {
     new MutationObserver(() => {
