@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from kefu.settings import Settings
+from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.mailbox import PASSWORD, Mailbox
+from tests.fakes.stage import Stage
 from tests.web.test_contact import (
     CONSENT,
     EMAIL,
@@ -21,8 +26,10 @@ from tests.web.test_contact import (
     settings,
     wait_until,
 )
+from tests.web.test_sign_ins import link
 from tests.web.test_take_over import LINE, Operator, polled
 
+SCRIPT = Path(__file__).with_name("panel_visit.mjs")
 AGREED = "If I have left, the answer may be mailed to me."
 ORIGIN = "https://shop.example"
 
@@ -35,6 +42,20 @@ def mailing(mailbox: Mailbox, **more: Any) -> dict[str, Any]:
         "KEFU_CONTACT_MAIL_VISITORS": AGREED,
     }
     return {**given, "allowed_origins": ORIGIN, **more}
+
+
+async def in_browser(running: Stage, visitor: Visitor) -> dict[str, Any]:
+    """The panel's lines about mails below a chat."""
+    steps = [
+        ["open", link(running, "--url", running.url, "--name", "Ingrid").stdout.strip()],
+        ["wait", ".rows a"],
+        ["open", f"{running.url}/admin#s={visitor.session_id}"],
+        ["wait", ".talk"],
+        ["texts", ["mail", ".talk [role=status]"]],
+        ["axe", "talk"],
+    ]
+    asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+    return await asyncio.to_thread(told_by, SCRIPT, asked, timeout=120)
 
 
 async def test_h22_a_visitor_who_has_left_gets_the_line_by_mail_after_a_refusal_and_a_restart(
@@ -63,6 +84,9 @@ async def test_h22_a_visitor_who_has_left_gets_the_line_by_mail_after_a_refusal_
         assert shown["mail"] == ingrid.ask(visitor, "/talk").json()["mail"]
         assert (shown["mail"]["due_at"], shown["mail"]["attempts"]) == (0, 0)
         assert EMAIL not in running.service.stderr
+        in_panel_now = await in_browser(running, visitor)
+        assert in_panel_now["axe"] == []
+        assert any(one.startswith("Your lines, by mail: delivered") for one in in_panel_now["mail"])
         path = f"sessions/{visitor.session_id}"
         assert as_operator(running, path, "DELETE").status_code == 204
         assert in_panel(running)["requests"] == []
