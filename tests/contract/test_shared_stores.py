@@ -7,12 +7,14 @@ import contextlib
 import sqlite3
 import stat
 import time
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from kefu.sessions.store.model import NewMessage, Retention
+from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
 from kefu.stores.postgresql.connection import PostgresConnection, conninfo
 from kefu.stores.postgresql.store import PostgresStore
 from kefu.stores.sql.sessions import RECORD
@@ -183,4 +185,19 @@ async def test_what_is_saved_while_a_chat_is_deleted_is_deleted_with_it(
         left = other.execute(f"SELECT count(*) FROM {table}").fetchone()
         assert left == (0,), table
     other.close()
+    await store.aclose()
+
+
+async def test_e1_texts_are_kept_in_a_database_without_an_encoding(postgresql: Postgres) -> None:
+    """`initdb` makes one where the system has no locale."""
+    name = f"kefu_{uuid.uuid4().hex}"
+    with psycopg.connect(postgresql.url, autocommit=True) as db:
+        made = f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+        db.execute(made.encode())
+    store = PostgresStore(postgresql.url.removesuffix("postgres") + name, time.time)
+    chats, now = store.sessions(Retention()), time.time()
+    begun = await chats.begin(new(CHAT, now), NewMessage("问题"), now)
+    await chats.finish(CHAT, begun.message.id, TurnOutcome("ok", "答案"), now)
+    kept = await chats.messages(CHAT, now=now)
+    assert [one.content for one in kept] == ["问题", "答案"]
     await store.aclose()

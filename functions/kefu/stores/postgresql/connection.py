@@ -31,6 +31,9 @@ _TIME_LIMITS: Final = {
 }
 """In seconds, but milliseconds for `tcp_user_timeout`: a server that is gone is given up soon."""
 
+_ENCODING: Final = {"client_encoding": "UTF8"}
+"""Otherwise texts of a database in SQL_ASCII are read as bytes."""
+
 _OPTIONS: Final = "-c lock_timeout=3s -c idle_in_transaction_session_timeout=10s"
 
 
@@ -141,4 +144,4 @@ def conninfo(address: str, password: str) -> str:
     except psycopg.ProgrammingError as error:
         raise StoreUnavailable(f"PostgreSQL: {error}") from error
     options = f"{_OPTIONS} {given.pop('options', '')}"
-    return make_conninfo("", **{**_TIME_LIMITS, **given, "options": options})
+    return make_conninfo("", **{**_TIME_LIMITS, **given, **_ENCODING, "options": options})
