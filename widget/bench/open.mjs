@@ -52,7 +52,7 @@ async function opened({ title, pills, hasConsent, hasLogo }) {
     root.querySelector(".panel h2")?.textContent === title &&
     count(".pill") === pills &&
     count(".consent") === Number(hasConsent) &&
-    count(".mark.logo img") === Number(hasLogo);
+    count(".head .logo img") === Number(hasLogo);
   while (!isWhole()) await new Promise(requestAnimationFrame);
   const ms = performance.now() - start;
   // A request belongs to a further wave if it began after one of the wave before had ended.

@@ -28,8 +28,8 @@ for (const [name, logo] of [
         return box;
       };
       const [head, mark, heading] = [
-        await boxOf(".mark img"),
-        await boxOf(".mark"),
+        await boxOf(".head img"),
+        await boxOf(".head .mark"),
         await boxOf(".heading"),
       ];
       expect([head.width, head.height]).toEqual([72, 36]);
@@ -44,7 +44,7 @@ for (const [name, logo] of [
       await send("Do you ship?");
       await page.locator("kefu-chat .actions").waitFor();
       expect(await panel.locator(".log img").isVisible()).toBe(false);
-      expect(await panel.locator(".mark img").isVisible()).toBe(true);
+      expect(await panel.locator(".head img").isVisible()).toBe(true);
       await page.evaluate(() => window.ChatWidget?.reset());
       expect(await panel.locator(".log img").isVisible()).toBe(true);
       expect(await input.isVisible()).toBe(true);
@@ -52,6 +52,20 @@ for (const [name, logo] of [
     },
   );
 }
+
+test("without a logo the mark stands above the greeting, until the first question (W25)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, panel, send } = await it.visit();
+  const mark = panel.locator(".log > .answer > .mark");
+  const { width, height } = (await mark.boundingBox()) ?? {};
+  expect([width, height]).toEqual([48, 48]);
+  await send("Do you ship?");
+  await page.locator("kefu-chat .actions").waitFor();
+  expect(await mark.isVisible()).toBe(false);
+  expect(await panel.locator(".head .mark").isVisible()).toBe(true);
+  await page.evaluate(() => window.ChatWidget?.reset());
+  expect(await mark.isVisible()).toBe(true);
+});
 
 test("a logo of another site, or one that is no image, is named in the console and not fetched (W13)", async () => {
   it.site.page("/broken.svg", "no image");
@@ -69,7 +83,9 @@ test("a logo of another site, or one that is no image, is named in the console a
       `Chat widget: data-logo ${reason}: ${logo}`,
     );
     expect(await panel.locator("img").count()).toBe(0);
-    expect(await panel.locator(".mark svg").isVisible()).toBe(true);
+    for (const mark of [".head .mark svg", ".log .mark svg"]) {
+      expect(await panel.locator(mark).isVisible()).toBe(true);
+    }
     const fetched = await page.evaluate(() =>
       performance.getEntriesByType("resource").map(({ name }) => name),
     );

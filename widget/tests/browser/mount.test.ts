@@ -117,7 +117,7 @@ test("in Arabic the chat in the page is mirrored, and fills its box (W13)", asyn
   await visit.send("Do you ship?");
   expect(await visit.panel.boundingBox()).toEqual(await boxOf(visit, "#help-chat"));
   const [mark, tools] = await Promise.all([
-    visit.panel.locator(".mark").boundingBox(),
+    visit.panel.locator(".head .mark").boundingBox(),
     visit.panel.locator(".tools").boundingBox(),
   ]);
   expect(mark?.x).toBeGreaterThan(tools?.x ?? Number.POSITIVE_INFINITY);

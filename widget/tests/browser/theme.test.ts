@@ -105,7 +105,7 @@ for (const [scheme, ground, accents] of [
         await page.mouse.move(5, 5);
         const parts = [
           ["launcher", launcher, 3],
-          ["mark", panel.locator(".mark"), 2.5],
+          ["mark", panel.locator(".head .mark"), 2.5],
           ["question", panel.locator(".question"), 1.15],
         ] as const;
         // Of each part: points on its edge, in its inside and on the ground beside it.

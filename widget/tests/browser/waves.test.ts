@@ -84,6 +84,6 @@ function isPanelWhole({ title, pills, hasConsent, hasLogo }: Wanted): boolean {
     shown(".pill").filter((pill) => getComputedStyle(pill).borderRadius !== "0px").length ===
       pills &&
     shown(".consent").length === Number(hasConsent) &&
-    shown(".mark.logo img").length === Number(hasLogo)
+    shown(".head .logo img").length === Number(hasLogo)
   );
 }

@@ -1,4 +1,4 @@
-/** The site's logo, in the header and above the greeting. */
+/** The site's logo, in place of the marks in the header and above the greeting. */
 
 import { element } from "./dom.ts";
 
@@ -12,23 +12,22 @@ export function logoOf(setting: string, page: Location, base: string): string | 
   return isOwn || /^data:image\//.test(url?.href ?? "") ? url?.href : undefined;
 }
 
-/** Shows the logo in place of the mark once it is loaded. A logo that cannot be shown is named. */
+/** Shows the logo in place of the marks once it is loaded. A logo that cannot be shown is named. */
 export async function showLogo(root: ShadowRoot | null, setting: string): Promise<void> {
   const src = logoOf(setting, location, document.baseURI);
   if (src === undefined) {
     console.error(`Chat widget: data-logo must be on this site or a data URL: ${setting}`);
     return;
   }
-  // The title beside the logo names the site.
-  const image = element("img", { src, alt: "" });
   try {
-    await image.decode();
+    await element("img", { src }).decode();
   } catch {
     console.error(`Chat widget: data-logo cannot be shown: ${setting}`);
     return;
   }
-  const mark = root?.querySelector(".mark");
-  mark?.classList.add("logo");
-  mark?.replaceChildren(image);
-  root?.querySelector(".log > .answer")?.prepend(element("img", { src, alt: "" }));
+  for (const mark of root?.querySelectorAll(".mark") ?? []) {
+    mark.classList.add("logo");
+    // The title beside the logo names the site.
+    mark.replaceChildren(element("img", { src, alt: "" }));
+  }
 }

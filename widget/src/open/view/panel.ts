@@ -49,7 +49,7 @@ export class Panel {
       element(
         "div",
         { className: "head", part: "header" },
-        element("span", { className: "mark" }, mark),
+        mark,
         element(
           "div",
           { className: "heading" },

@@ -9,7 +9,7 @@ import { noticeOf, statusOf } from "../status.ts";
 import type { Rating, Turn, Waiting } from "../turn.ts";
 import { Composer } from "./composer.ts";
 import { Consent } from "./consent.ts";
-import { adopt } from "./dom.ts";
+import { adopt, element } from "./dom.ts";
 import { Launcher } from "./launcher.ts";
 import { COVERS_PAGE, Panel } from "./panel.ts";
 import { suggestionBar } from "./suggestion-bar.ts";
@@ -169,7 +169,9 @@ export class View {
 
   #newPanel(acts: ViewActs): Panel {
     const { texts, options, launcher } = this.#surface;
-    const mark = (launcher.firstChild as Element).cloneNode(true);
+    const drawing = (launcher.firstChild as Element).cloneNode(true);
+    const mark = element("span", { className: "mark" }, drawing);
+    this.transcript.node.firstElementChild?.prepend(mark.cloneNode(true));
     const parts = [this.transcript.node, this.#suggestions, this.#consent.node, this.composer.node];
     return new Panel(texts, options, mark, parts, acts);
   }
