@@ -33,6 +33,16 @@ def test_e3_servers_have_longer_to_end_than_their_drain() -> None:
     assert services["kefu"]["read_only"] is True
 
 
+def test_e3_the_proxy_of_compose_knows_all_servers() -> None:
+    """One name has several addresses, and a resolver may give them in the same order for ever."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    [mounted] = [one for one in services["proxy"]["volumes"] if one.startswith("./")]
+    caddy = (ROOT / mounted.partition(":")[0]).read_text()
+    [(name, port)] = re.findall(r"dynamic a (\w+) (\d+)", caddy)
+    assert name in services
+    assert f"EXPOSE {port}" in IMAGE
+
+
 def test_e3_the_image_runs_without_root_and_pins_what_it_installs() -> None:
     last = IMAGE[IMAGE.rindex("\nFROM ") :]
     assert re.search(r"^USER 10001$", last, re.MULTILINE)
