@@ -35,7 +35,7 @@ _SECRET_VALUE = re.compile(
     r"|\bgh[a-z]_[A-Za-z0-9]{20,}"  # GitHub
     r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ"  # JSON Web Tokens
     r"|\b0x[0-9A-Fa-f]{32,}\b|\b0x4[A-Za-z0-9_-]{20,}"  # hCaptcha, Turnstile
-    r"|://[^\s/@:]+:[^\s/@]+@"  # a password in a URL
+    r"|://[^\s/@:]+:(?:(?!\?(?:to|from)=)[^\s/@])+@"  # a password in a URL
     r"|\b(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{40,}\b"  # anything long and random
 )
 

@@ -284,6 +284,7 @@ SHAPES = [
     "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiJrZWZ1In0.sig",
     "0x4AAAAAAAAjq6WYeRDKmebM_canary",
     "https://user:secret@api.example.com/v1",
+    "smtp://user:secret@mail.example.com:587?to=help@example.com",
     "5f3c9a7e1b5f3c9a7e1b5f3c9a7e1b5f3c9a7e1b",
 ]
 
@@ -312,6 +313,7 @@ def test_t20_a_secret_is_refused_by_its_shape_and_never_quoted(
         "meta-llama/Llama-3.1-70B-Instruct-Turbo-128k-preview-20250101",
         "Ask me-not: sk-learn and risk-free returns are words.",
         "ssm:/kefu/prod/api-keys",
+        "smtp://127.0.0.1:25?to=help@example.com&from=chat@example.com",
         "https://api.example.com/v1/0199c2f0-7a7e-7d8c-b9f3-4f1f2a3b4c5d",
         "我们的营业时间是早上九点到晚上六点,欢迎光临。" * 5,
     ],
