@@ -65,7 +65,9 @@ def test_a_wrong_file_is_named_line_by_line(right: Path, kefu: Kefu) -> None:
     right.write_text("[chat]\norigins = ['nonsense']\n[hooks.nonsense]\n")
     assert "line 2: [chat] origins: 'nonsense' is not an origin" in kefu("doctor").out
     right.write_text("[hooks.nonsense]\n")
-    assert "There is no hook 'nonsense'" in kefu("doctor").out
+    said = kefu("doctor").out
+    assert "There is no hook 'nonsense'" in said
+    assert "PYTHONPATH=." in said
 
 
 REFUSALS = {

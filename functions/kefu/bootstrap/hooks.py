@@ -77,7 +77,8 @@ def _module(name: str, module: str) -> ModuleType:
         if ":" not in name and error.name == module:
             known = ", ".join(HOOKS)
             raise BadHook(
-                f"There is no hook {name!r}. There are {known}, and modules of the site."
+                f"There is no hook {name!r}. There are {known}, and modules of the site; "
+                "PYTHONPATH=. finds a module in this folder."
             ) from None
         raise BadHook(f"The hook {name} cannot be loaded: {error}") from error
     except Exception as error:
