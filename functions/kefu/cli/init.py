@@ -13,8 +13,8 @@ NEXT_STEPS = """\
 Wrote {path}: every setting with a comment, none of them active yet.
 
 Next:
-  1. Set your API key. It does not go into the file. Without one, a small local
-     model answers.
+  1. Set your API key. It does not go into the file. Without one, answers are
+     quotations of the learnt pages (sample mode).
        export KEFU_API_KEYS=...
   2. In the file, list the pages that may use the chat:
        [chat]
