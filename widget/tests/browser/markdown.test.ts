@@ -255,5 +255,5 @@ test("without the file that reads Markdown, text is shown as it is written (W18)
   );
   await send("hello");
   await eventually(() => answers.allInnerTexts(), ["**a\nb** <i>"]);
-  expect(await page.locator("kefu-chat .answer *").count()).toBe(0);
+  expect(await page.locator("kefu-chat .turn .answer *").count()).toBe(0);
 });
