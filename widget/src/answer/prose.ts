@@ -23,8 +23,10 @@ interface Shown extends Place {
   source: string;
 }
 
-/** A cell of at most so many characters has one line; in Chinese they are as wide as a cell may be. */
-const SHORT_CELL = 18;
+/** A cell of at most this width in characters has one line. Chinese, Japanese and Korean ones count twice. */
+const SHORT_CELL = 24;
+/** From the radicals of Chinese on, which includes full-width forms; an emoji has two of these units. */
+const WIDE = /[\u2e80-\uffef]/g;
 
 /** The lowest bits of a block's number: its position on its page of blocks. */
 const PAGE_BITS = 4;
@@ -79,8 +81,8 @@ export class Prose {
     }
     for (const gone of shown.kids.splice(kids.length)) gone.node.remove();
     if (parsed.kind === "td") {
-      const isShort = (kids[0]?.literal.length ?? 0) <= SHORT_CELL;
-      shown.inner.classList.toggle("short", isShort);
+      const width = (kids[0]?.literal ?? "").replace(WIDE, "$&$&").length;
+      shown.inner.classList.toggle("short", width <= SHORT_CELL);
     }
   }
 
