@@ -94,6 +94,7 @@ export default {
   notPicture: "无法发送此文件。可以发送 JPEG、PNG 或 WebP 图片。",
   bigPicture: "图片太大，无法发送。",
   manyPictures: "一个问题最多可附三张图片。",
+  picturesRefused: "带图片的问题被拒绝了，请去掉图片后再发送。",
   pictureGone: "图片已不在这里",
   endings: {
     whole: "回答完毕",

@@ -94,6 +94,7 @@ export default {
   notPicture: "無法傳送此檔案。可以傳送 JPEG、PNG 或 WebP 圖片。",
   bigPicture: "圖片太大，無法傳送。",
   manyPictures: "一個問題最多可附三張圖片。",
+  picturesRefused: "帶圖片的問題被拒絕了，請移除圖片後再傳送。",
   pictureGone: "圖片已不在這裡",
   endings: {
     whole: "回答完畢",

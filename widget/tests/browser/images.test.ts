@@ -332,6 +332,24 @@ test("a changed question keeps its pictures, or goes without those that are remo
   expect(await page.locator("kefu-chat .question canvas").count()).toBe(0);
 });
 
+test("a service without images tells the visitor, and the next question goes without them (W21)", async () => {
+  const refusal = { code: "invalid_request", message: "Pictures are off here", param: "images" };
+  it.service.script(
+    { status: 400, acts: [{ send: JSON.stringify({ error: refusal }) }] },
+    answer(["Fine."]),
+  );
+  const { page, choose, thumbs, send } = await visit();
+  await choose(jpeg(await photo(page, 100, 50)));
+  await thumbs.first().waitFor();
+  await send("What is this?");
+  const sentence = "The question was refused with its pictures. Please send it without them.";
+  const note = page.locator("kefu-chat .trouble");
+  await eventually(() => note.allInnerTexts(), [sentence]);
+  await eventually(() => page.locator("kefu-chat [role=status]").innerText(), sentence);
+  await send("What is a tent?");
+  await eventually(() => page.locator("kefu-chat .turn:last-child .answer").innerText(), "Fine.");
+});
+
 test("a policy without any source of images is enough (W14, W21)", async () => {
   it.service.script(answer(["Fine."]));
   const attributes = { "data-api-url": it.service.url, "data-open": "", "data-images": "on" };

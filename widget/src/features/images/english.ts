@@ -17,6 +17,8 @@ export interface PictureTexts {
   readonly notPicture: string;
   readonly bigPicture: string;
   readonly manyPictures: string;
+  /** Shown when the service refuses a question with pictures. */
+  readonly picturesRefused: string;
   /** Shown in place of a picture of an earlier page that the service does not have. */
   readonly pictureGone: string;
 }
@@ -32,5 +34,6 @@ export const ENGLISH: PictureTexts = {
   notPicture: "This file cannot be sent. Pictures in JPEG, PNG or WebP can.",
   bigPicture: "This picture is too large to be sent.",
   manyPictures: "At most three pictures can be sent with a question.",
+  picturesRefused: "The question was refused with its pictures. Please send it without them.",
   pictureGone: "The picture is not here any more",
 };

@@ -66,6 +66,11 @@ export default async function images(kit: Kit): Promise<Feature> {
       tray?.set((turn && ofTurn.get(turn)) ?? before);
       edited = turn;
     },
+    failed: (note, { ending, images: refused }) => {
+      if (ending !== "invalid_request" || !refused?.length) return;
+      note.firstChild?.replaceWith(words.picturesRefused);
+      speak(words.picturesRefused);
+    },
     asking: async (turn, ask) => (turn?.images ? adding(ask, apiUrl, ofTurn.get(turn) ?? []) : ask),
   };
 }
