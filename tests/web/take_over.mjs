@@ -91,7 +91,7 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   await panel.locator(".rows a").first().click();
   const bar = panel.locator(".talk");
   await bar.locator("input[name=operator]").waitFor();
-  seen.waits = await bar.locator("[role=status]").innerText();
+  seen.waits = await bar.locator("[role=status]").first().innerText();
   await bar.scrollIntoViewIfNeeded();
   await inPanel();
   await shoot(panel, "panel-waiting");
