@@ -21,7 +21,7 @@ import pytest
 
 from kefu.sessions.store.model import LEASE
 from tests.fakes import behaviours as b
-from tests.fakes.asking import ask, client
+from tests.fakes.asking import Answer, ask, client
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.leaks import leaked
@@ -39,6 +39,8 @@ from tests.faults.test_kill import (
 )
 from tests.parts.plugin import free_port
 from tests.parts.postgresql import Postgres, programs, until_ready
+from tests.web.test_contact import TOKEN
+from tests.web.test_take_over import Operator, polled
 
 REFUSED_SECONDS = 5.0
 """The longest time for an answer or a refusal while the database is away."""
@@ -174,6 +176,60 @@ async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> N
     assert (await elsewhere.look("", "DELETE")).status_code == 204
     answer = await asyncio.wait_for(asked, 2.0)
     assert not answer.complete
+
+
+async def test_e2_an_answer_is_taken_up_at_another_server(replicas: Replicas) -> None:
+    """The model is asked once, and the page that lost its connection has the whole answer."""
+    making, other = replicas(2)
+    making.script(b.answer("Hello!"))
+    visitor, id = Visitor(making), new_id()
+    await visitor.say("Hello")
+    making.script(b.drip(60, delay=0.05))
+    asked = asyncio.create_task(visitor.say("And now?", client_message_id=id))
+    assert await making.upstream.until(lambda: len(making.upstream.journal) == 2)
+    path = f"/api/sessions/{visitor.session_id}/answer"
+    headers = {**visitor.headers, "Origin": ORIGIN}
+
+    async def taken_up() -> Answer:
+        return await ask(other.url, {"client_message_id": id}, path=path, headers=headers)
+
+    early = await taken_up()
+    assert not early.complete
+    assert "Retry-After" in early.headers
+    whole = await asked
+    again = await taken_up()
+    assert (again.complete, again.text) == (True, whole.text.strip())
+    assert len(making.upstream.journal) == 2
+
+
+async def test_e2_a_person_at_another_server_takes_a_chat_over(replicas: Replicas) -> None:
+    of_visitor, of_operator = replicas(2, environment={"ADMIN_TOKEN": TOKEN})
+    of_visitor.script(b.answer("Hello!"))
+    visitor, operator = Visitor(of_visitor), Operator(of_operator)
+    await visitor.say("Hello")
+    assert operator.turn(visitor, "person").status_code == 200
+    assert (await visitor.say("Is somebody there?")).text == ""
+    assert operator.say(visitor, "I am.").status_code == 200
+    found = await polled(visitor)
+    assert (found["state"], [line["content"] for line in found["messages"]]) == (
+        "person",
+        ["I am."],
+    )
+    assert len(of_visitor.upstream.journal) == 1
+
+
+async def test_e2_the_budget_of_the_day_is_one_for_all_servers(replicas: Replicas) -> None:
+    """T1: what one server spends, another one cannot spend again."""
+    budget, cost = 2_000, 400
+    servers = replicas(3, daily_tokens=budget, ip_requests_per_minute=0)
+    usage = {"prompt_tokens": cost - 10, "completion_tokens": 10, "total_tokens": cost}
+    servers[0].script(b.answer("Yes.", usage=usage))
+    asked = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 10}
+    statuses = [(await servers[number % 3].ask(asked)).status for number in range(15)]
+    admitted = statuses.count(200)
+    assert statuses == [200] * admitted + [429] * (15 - admitted)
+    assert (admitted - 1) * cost < budget
+    assert admitted >= budget // cost - 1
 
 
 @pytest.mark.slow
