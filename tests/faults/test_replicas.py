@@ -374,3 +374,33 @@ async def test_e2_a_database_that_restarts_leaves_no_chat_hanging(
     async with asyncio.timeout(20):
         while not (await Visitor(running).say("And now?")).complete:  # noqa: ASYNC110 - a circuit
             await asyncio.sleep(0.5)
+
+
+@pytest.mark.slow
+async def test_e1_a_dump_of_a_running_server_goes_on_in_an_empty_database(
+    staged: Staged, own_server: Postgres, tmp_path: Path
+) -> None:
+    """E1: as docs/server.md says. The visitor's token is good for the restored chat."""
+
+    def run(program: str, *arguments: str) -> None:
+        place = ("-h", "127.0.0.1", "-p", str(own_server.port), "-U", "postgres")
+        subprocess.run([own_server.bin / program, *place, *arguments], check=True)
+
+    dump, address = str(tmp_path / "dump"), own_server.url.rpartition("/")[0]
+    for name in ("before", "after"):
+        run("createdb", name)
+    first = staged(1, store=f"{address}/before")
+    first.script(b.answer("Hello!"))
+    visitor = Visitor(first)
+    await visitor.say("Hello")
+    run("pg_dump", "--format=custom", "-f", dump, "before")
+    kept = await visitor.shown()
+    first.service.stop()
+    run("pg_restore", "-d", "after", dump)
+    restored = Visitor(staged(1, store=f"{address}/after"))
+    restored.session_id, restored.token = visitor.session_id, visitor.token
+    assert await restored.shown() == kept
+    restored.stage.script(b.answer("Of course."))
+    assert (await restored.say("Do you remember me?")).text == "Of course."
+    sent = [one["content"] for one in restored.stage.upstream.journal[-1].body["messages"]]
+    assert sent[-3:] == ["Hello", "Hello!", "Do you remember me?"]
