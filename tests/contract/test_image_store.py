@@ -12,6 +12,7 @@ import boto3
 from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.sql.moving import LARGE_AT_ONCE, move
+from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, new
 from tests.contract.engines import HandClock, every_item, new_table, settled
@@ -167,14 +168,16 @@ async def test_w21_images_move_with_their_store(tmp_path: Path, clock: HandClock
 
 
 async def test_w21_a_file_without_images_is_read(tmp_path: Path, clock: HandClock) -> None:
-    file = tmp_path / "kefu.sqlite3"
-    store = SqliteStore(file, clock)
+    newer, file = tmp_path / "newer.sqlite3", tmp_path / "kefu.sqlite3"
+    store = SqliteStore(newer, clock)
     await store.sessions(Retention()).begin(new(ONE, clock.now), NewMessage("Before"), clock.now)
     await store.aclose()
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        db.execute("DROP TABLE images")
-        db.execute("ALTER TABLE turns DROP COLUMN images")
-        db.execute(f"PRAGMA user_version = {BEFORE}")
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        migrate(db, MIGRATIONS[:BEFORE])
+        db.execute("ATTACH ? AS newer", (str(newer),))
+        for table in ("sessions", "turns"):
+            columns = ", ".join(name for _, name, *_ in db.execute(f"PRAGMA table_info({table})"))
+            db.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM newer.{table}")
     store = SqliteStore(file, clock)
     chats = store.sessions(Retention())
     assert [one.images for one in await chats.messages(ONE, now=clock.now)] == [""]
