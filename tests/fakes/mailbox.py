@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from email import message_from_bytes, policy
@@ -14,6 +15,32 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from tests.parts.plugin import free_port
 
 USER, PASSWORD = "kefu@example.com", "mailbox-5f3c9a7e"
+
+
+class _Server(Controller):
+    """Closes its connections at its end: a service may be in the middle of a mail."""
+
+    def __init__(self, handler: object, **options: Any) -> None:
+        super().__init__(handler, ready_timeout=60.0, **options)
+        self._made: list[SMTP] = []
+
+    def factory(self) -> SMTP:
+        self._made.append(super().factory())  # type: ignore[no-untyped-call]
+        return self._made[-1]
+
+    def stop(self, no_assert: bool = False) -> None:
+        asyncio.run_coroutine_threadsafe(self._closed(), self.loop).result(60)
+        super().stop(no_assert)
+
+    async def _closed(self) -> None:
+        if self.server:
+            self.server.close()
+        await asyncio.sleep(0.01)  # a connection that was just accepted has no transport yet
+        while open_ones := [one for one in self._made if one.transport]:
+            for one in open_ones:
+                if one.transport:
+                    one.transport.close()
+            await asyncio.sleep(0.01)
 
 
 class Mailbox:
@@ -29,7 +56,7 @@ class Mailbox:
         self.refusals = 0
         """How many of the next mails are refused."""
         self.recipients: list[list[str]] = []
-        self._controller = Controller(
+        self._controller = _Server(
             self,
             hostname=host,
             port=free_port(),
