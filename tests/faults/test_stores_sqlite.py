@@ -124,8 +124,9 @@ async def test_a_writer_waits_for_a_short_lock_without_the_worker_thread(
 
 
 async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
+    """SQLite would wait for a minute. That is far from what a busy machine adds to the calls."""
     degraded: list[str] = []
-    store = SqliteStore(file, time.time)
+    store = SqliteStore(file, time.time, busy_timeout=60.0)
     cooldowns = GuardedCooldowns(store, time.time, on_degraded=degraded.append, pause=0.2)
     limits = GuardedLimits(store, MemoryStore(time.time), cooldowns.circuit)
     mine = cooling()
@@ -137,7 +138,7 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
         assert await cooldowns.cooldowns() == {ONE: mine}
         with pytest.raises(StoreUnavailable):
             await limits.reserve("day", 1, 10)
-        assert time.monotonic() - started < 2.5
+        assert time.monotonic() - started < 30
         assert len(degraded) == 3
     async with asyncio.timeout(15):
         while True:
