@@ -17,6 +17,11 @@ from kefu.sessions.store.model import StoredMessage
 _CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
+def is_chinese(text: str) -> bool:
+    """Whether a text has a Chinese character."""
+    return bool(_CHINESE.search(text))
+
+
 def draft_of(
     messages: Sequence[StoredMessage], requests: Sequence[ContactRequest]
 ) -> WrittenAnswer | None:
@@ -68,6 +73,6 @@ def place_of(id: str) -> str:
 def cited_as(answer: WrittenAnswer) -> str:
     """The name of the source, such as `Answered by Anna, 24 Nov 2026`."""
     when = datetime.fromtimestamp(answer.updated_at, UTC)
-    if _CHINESE.search(answer.question + answer.text):
+    if is_chinese(answer.question + answer.text):
         return f"{answer.author or '本站'} 于 {when.year} 年 {when.month} 月 {when.day} 日回答"
     return f"Answered by {answer.author or 'this site'}, {when.day} {when:%b %Y}"

@@ -19,6 +19,15 @@ _RULE = f"\n{'_' * 72}\n\n"
 """Between the requests of a mail. A quoted line begins with `>`, so no visitor can write one."""
 
 
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
+"""Seconds before a failed delivery is repeated. Each pause is twice the previous pause."""
+
+
+def pause_after(attempts: int) -> float:
+    """Seconds to wait after so many failed attempts, at least one."""
+    return min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE)
+
+
 class Delivery(NamedTuple):
     request: ContactRequest
     fields: tuple[str, ...]

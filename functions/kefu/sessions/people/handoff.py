@@ -17,7 +17,15 @@ from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
 from kefu.relay.call import Clock
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.people.delivery import A_DAY, DAILY, Delivery, LimitReached, Recipient
+from kefu.sessions.people.delivery import (
+    A_DAY,
+    DAILY,
+    LONGEST_PAUSE,
+    Delivery,
+    LimitReached,
+    Recipient,
+    pause_after,
+)
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.contacts import ContactRequest, FilledForm
@@ -27,9 +35,6 @@ from kefu.sessions.turn.saving import before_model
 
 LEASE_SECONDS = 30.0
 """Seconds after which a delivery without a result counts as failed."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
-"""Seconds before a failed delivery is repeated. Each pause is twice the previous pause."""
 
 AT_ONCE = 20
 """Requests of one run."""
@@ -197,7 +202,7 @@ class HandOff:
         self.trouble = failure and f"{recipient.name} failed: {failure}"
         for one in requests:
             if failure:
-                pause = min(FIRST_PAUSE * 2.0 ** min(one.attempts - 1, 20), LONGEST_PAUSE)
+                pause = pause_after(one.attempts)
                 await self.store.end_contact(one, due_at=now + pause, delivered_at=None)
                 self._log(f"{self.trouble}; tried again in {pause:.0f} s")
             else:

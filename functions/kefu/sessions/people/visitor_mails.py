@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 from kefu.chat.limits import LimitStore
 from kefu.errors import StoreUnavailable
 from kefu.relay.call import Clock
-from kefu.sessions.people.delivery import quoted
+from kefu.sessions.people.answers import is_chinese
+from kefu.sessions.people.delivery import pause_after, quoted
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId, StoredMessage
 from kefu.sessions.store.ports import Sessions
@@ -24,9 +25,6 @@ A_DAY = 3
 
 TRIES = 30
 """Attempts to send a mail, in about a day. Then the panel says that it could not be sent."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
-"""Seconds before a refused mail is sent again. Each pause is twice the previous one."""
 
 LEASE_SECONDS = 60.0
 """Seconds after which an attempt without a result counts as failed."""
@@ -42,7 +40,6 @@ _REMEMBERED = 10_000
 
 _DAY = 86400.0
 _ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+", re.ASCII)
-_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 class Mailbox(Protocol):
@@ -141,8 +138,8 @@ class VisitorMails:
         self._log(f"a mail to a visitor failed: {failure} (attempt {request.mail_attempts})")
         if request.mail_attempts >= TRIES:
             return request._replace(mail_due_at=0.0)
-        pause = min(FIRST_PAUSE * 2.0 ** (request.mail_attempts - 1), LONGEST_PAUSE)
-        return request._replace(mail_due_at=self._clock.now() + pause)
+        later = self._clock.now() + pause_after(request.mail_attempts)
+        return request._replace(mail_due_at=later)
 
     def _allows(self, request: ContactRequest) -> bool:
         address = request.email.strip()
@@ -158,7 +155,7 @@ def as_mail(lines: Sequence[StoredMessage], site: str, agreed: str) -> tuple[str
         f"To go on, answer this mail, or write in the chat again: {site}",
         "You agreed to this mail in the form:",
     ]
-    if any(_CHINESE.search(one.content) for one in lines):
+    if any(is_chinese(one.content) for one in lines):
         words = [
             f"来自 {host} 的回复",
             f"{who} 在 {host} 的聊天中回复了您:",

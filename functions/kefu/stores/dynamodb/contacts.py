@@ -160,22 +160,17 @@ class DynamoContacts(DynamoUpkeep):
         return await self._table.run(work)
 
     async def set_mail(self, before: ContactRequest, after: ContactRequest) -> bool:
-        is_same = "#mail_due = :before" if before.mail_due_at else "attribute_not_exists(#mail_due)"
-        due = "#mail_due = :due, " if after.mail_due_at else ""
-        values = {
-            "mail_line": after.mail_line,
-            "mail_attempts": after.mail_attempts,
-            "mailed": after.mailed_at,
-            **({"due": after.mail_due_at} if due else {}),
-            **({"before": before.mail_due_at} if before.mail_due_at else {}),
-        }
+        was_never_due = "" if before.mail_due_at else "attribute_not_exists(#mail_due) OR "
         update = change(
-            f"SET {due}#mail_line = :mail_line, #mail_attempts = :mail_attempts, #mailed = :mailed"
-            + " REMOVE #mail_due" * (not due),
-            f"{is_same} AND attribute_exists(pk)",
-            **values,
+            "SET #mail_due = :due, #mail_line = :line, #mail_attempts = :attempts, #mailed = :at",
+            f"attribute_exists(pk) AND ({was_never_due}#mail_due = :before)",
+            due=after.mail_due_at,
+            line=after.mail_line,
+            attempts=after.mail_attempts,
+            at=after.mailed_at,
+            before=before.mail_due_at,
         )
-        if due:
+        if after.mail_due_at:
             queued = self._queued(self._clock())
             await self._table.run(lambda: self._table.put(Row(MAILS, before.id), queued))
         # One try: a change whose response is lost would look like one by another process.
