@@ -122,7 +122,9 @@ async def test_d10_a_killed_process_loses_doubles_and_leaks_nothing(
     for visitor in visitors:
         assert (await visitor.say(f"<{visitor.number}.9999>")).complete
     interrupted = sum([await check_stored(visitor) for visitor in visitors])
-    assert interrupted > kills  # the other requests had not arrived yet
+    # The other requests had not arrived yet. A turn takes DynamoDB longer: fewer are under way.
+    share = 1 if engine == "dynamodb_local" else AT_ONCE / 3
+    assert interrupted > kills * share, interrupted
     answered = sum(len(visitor.answered) for visitor in visitors)
     assert answered > kills * AT_ONCE / 4
     running.service.stop()
