@@ -74,7 +74,7 @@ async def test_g31_an_answer_is_found_named_and_gone_when_withdrawn(
     saved = (await as_operator(site, "POST", "", body)).raise_for_status().json()
     began = time.monotonic()
     titles, sources = await given(site, QUESTION)
-    assert time.monotonic() - began < 10  # two seconds, and those of a busy machine
+    assert time.monotonic() - began < 2
     assert titles[0] == QUESTION
     assert sources[0] == {"number": 1, "title": saved["cited_as"], "url": WRITTEN["page"]}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -150,10 +150,10 @@ def test_w21_ten_thousand_damaged_files_are_read_or_refused() -> None:
     ids=["fill bytes", "comments", "one scan", "chunks", "riff"],
 )
 def test_w21_a_file_of_tiny_parts_takes_no_time(data: bytes) -> None:
-    began = perf_counter()
+    began = thread_time()
     with pytest.raises(InvalidRequest, match="damaged"):
         image_of(data)
-    assert perf_counter() - began < 5
+    assert thread_time() - began < 0.1
 
 
 def test_w21_a_message_names_its_images() -> None:

@@ -82,7 +82,7 @@ async def test_g31_an_answer_is_found_by_the_next_visitor_named_and_gone_when_wi
     assert saved["cited_as"].startswith("Answered by Anna, ")
 
     answered = await Visitor(running).say(QUESTION, sources=True)
-    assert time.monotonic() - begun < 10  # two seconds, and those of a busy machine
+    assert time.monotonic() - begun < 2
     assert answered.text == "In ten days [1]."
     [*_, source] = answered.chunks[0]["sources"][:1]
     assert source == {"number": 1, "title": saved["cited_as"], "url": WRITTEN["page"]}

@@ -59,7 +59,7 @@ async def test_g34_a_saved_page_answers_within_two_seconds(
     begun = time.monotonic()
     saved = save(running, f"{site.url}/tent7")
     texts = [one["text"] for one in await given(running, question)]
-    assert time.monotonic() - begun < 10  # two seconds, and those of a busy machine
+    assert time.monotonic() - begun < 2
     assert saved == {"url": f"{site.url}/tent7", "outcome": "learnt", "reason": ""}
     assert "Tent 7 costs 99 euros." in texts[0]
     assert not any("107 euros" in one for one in texts)

@@ -140,17 +140,17 @@ def test_a7_a_simple_pattern_matches_as_in_javascript(pattern: str, text: str) -
 )
 def test_a7_a_pattern_that_is_not_simple_is_named_and_never_run(pattern: str) -> None:
     assert unknown({"pattern": pattern}) == ["pattern"]
-    started = time.perf_counter()
+    started = time.thread_time()
     assert problems({"pattern": pattern}, "a" * 50) == []
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 0.5
 
 
 @pytest.mark.parametrize("pattern", ["^a*a*a*a*a*a*a*a*b$", "a*a*a*b", r"^\S+@\S+\.\S+\.\S+x$"])
 def test_a7_many_ways_to_match_take_no_time(pattern: str) -> None:
     """Python's `re` would need years for each."""
-    started = time.perf_counter()
+    started = time.thread_time()
     assert problems({"pattern": pattern}, "a" * 2000 + "@" + "." * 1999)
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_a7_depth_and_work_are_limited() -> None:
     for _ in range(3000):
         value = [value]
     assert "too large" in problems({"const": [1]}, value)[0]
-    started = time.perf_counter()
+    started = time.thread_time()
     many = {"items": {"anyOf": [{"type": "string"}] * 50}}
     assert "too large" in problems(many, [1] * 4000)[0]
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 1
