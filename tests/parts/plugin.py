@@ -89,8 +89,21 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def postgresql() -> Iterator[Postgres]:
     """A PostgreSQL server, with data of its own."""
+    with _postgresql() as server:
+        yield server
+
+
+@pytest.fixture
+def own_postgresql() -> Iterator[Postgres]:
+    """A PostgreSQL server that the test stops and starts."""
+    with _postgresql() as server:
+        yield server
+
+
+@contextlib.contextmanager
+def _postgresql() -> Iterator[Postgres]:
     # Not at the top, because every run of the tests imports this module.
     from tests.parts.postgresql import Postgres, programs
 
