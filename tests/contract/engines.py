@@ -46,6 +46,19 @@ class HandClock:
         return self.now
 
 
+class ClockByHand:
+    """The clock of a service, whose time is that of `hand`."""
+
+    def __init__(self) -> None:
+        self.hand = HandClock()
+
+    def now(self) -> float:
+        return self.hand.now
+
+    def monotonic(self) -> float:
+        return self.hand.now
+
+
 async def settled(file: SqliteFile | PostgresDatabase) -> None:
     """Wait until no clean-up of a database is running."""
     while (upkeep := file._upkeep) and not upkeep.done():

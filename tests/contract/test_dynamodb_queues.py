@@ -20,6 +20,8 @@ from tests.contract.chats import ONE, chat_at, new
 from tests.contract.engines import HandClock, every_item, new_table, patient
 from tests.fakes.metering_front import MeteringFront
 
+pytestmark = pytest.mark.slow
+
 CHATS = AT_ONCE + 200
 WAITING = 5
 PEOPLE = SessionFilter(state="waiting")
@@ -118,7 +120,6 @@ async def older(site: Site) -> None:
     site.clock.now += 300 * CHATS
 
 
-@pytest.mark.slow
 async def test_m2_chats_of_an_older_version_are_found_and_a_page_says_how_many_were_read(
     site: Site,
 ) -> None:
@@ -136,7 +137,6 @@ async def test_m2_chats_of_an_older_version_are_found_and_a_page_says_how_many_w
     assert bill.reads <= UNITS
 
 
-@pytest.mark.slow
 async def test_m2_a_conversion_that_stopped_goes_on_in_another_process(site: Site) -> None:
     await older(site)
     first = await site.sessions.newest(PEOPLE, None, 50, site.clock.now)
@@ -147,7 +147,6 @@ async def test_m2_a_conversion_that_stopped_goes_on_in_another_process(site: Sit
     assert read == []
 
 
-@pytest.mark.slow
 async def test_m2_a_table_that_keeps_chats_for_long_is_converted_in_parts(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +164,6 @@ async def test_m2_a_table_that_keeps_chats_for_long_is_converted_in_parts(
     assert 4 < looks < 9
 
 
-@pytest.mark.slow
 async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: Site) -> None:
     """And reads a hundred in a call."""
     await older(site)
@@ -176,7 +174,6 @@ async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: S
     assert site.front.settle().calls["BatchGetItem"] <= CHATS // 100 + 2
 
 
-@pytest.mark.slow
 async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look that could not read all chats says that it is not whole."""
     await older(site)
@@ -186,7 +183,6 @@ async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.Mo
     assert [(len(one.questions), one.is_whole) for one in looks] == [(0, False), (WAITING, True)]
 
 
-@pytest.mark.slow
 async def test_h21_a_look_at_a_long_queue_costs_twenty_read_units_at_most(site: Site) -> None:
     """Of a hundred chats that wait, and a hundred that are with a person, with long titles.
 
@@ -210,7 +206,6 @@ async def test_h21_a_look_at_a_long_queue_costs_twenty_read_units_at_most(site: 
         assert site.front.settle().reads <= (UNITS if limit == 50 else UNITS / 2)
 
 
-@pytest.mark.slow
 async def test_h21_a_look_at_the_list_costs_twenty_read_units_at_most(site: Site) -> None:
     """Of a site with 100,000 conversations a month: 23 in ten minutes. Pages miss no chat.
 
@@ -235,7 +230,6 @@ async def test_h21_a_look_at_the_list_costs_twenty_read_units_at_most(site: Site
     assert found == [ids(number) for number in reversed(range(200))]
 
 
-@pytest.mark.slow
 async def test_h21_a_look_at_chats_that_were_rated_down_reads_none_of_their_turns(
     site: Site,
 ) -> None:
@@ -266,7 +260,6 @@ async def test_h21_a_look_at_chats_that_were_rated_down_reads_none_of_their_turn
     assert "comment 3" not in [row.comment for row in (await site.look(wanted))[0]]
 
 
-@pytest.mark.slow
 async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:
     assert await site.look(PEOPLE) == ([], [])
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
@@ -278,7 +271,6 @@ async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:
     assert site.front.settle().calls.total() <= CALLS
 
 
-@pytest.mark.slow
 async def test_h21_a_chat_is_in_the_queues_of_its_state_and_leaves_them(site: Site) -> None:
     """Also when it is used again later, and when it is deleted."""
     store, clock = site.sessions, site.clock
@@ -309,7 +301,6 @@ async def test_h21_a_chat_is_in_the_queues_of_its_state_and_leaves_them(site: Si
     assert await site.queued() == []
 
 
-@pytest.mark.slow
 async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,7 +317,6 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
     assert await site.look(PEOPLE) == ([], [])
 
 
-@pytest.mark.slow
 async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site) -> None:
     """As when another operator takes it over: the state before is the one after."""
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
@@ -336,7 +326,6 @@ async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site
     assert await site.queued() == ["queue#person"]
 
 
-@pytest.mark.slow
 async def test_h21_an_outdated_item_of_a_queue_lists_no_chat_twice(site: Site) -> None:
     """The chat was used again, and the process was killed before it deleted the former item."""
     store, clock = site.sessions, site.clock
@@ -363,6 +352,5 @@ async def waiting(store: Sessions, now: float, limit: int) -> list[SessionId]:
     return found
 
 
-@pytest.mark.slow
 def test_h21_the_key_of_the_conversion_stays_the_same() -> None:
     assert Row("queue", "converted") == CONVERTED

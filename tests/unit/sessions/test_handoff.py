@@ -31,22 +31,11 @@ from kefu.sessions.store.contacts import ContactRequest, FilledForm
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.stores.memory import MemoryStore
 from tests.contract.chats import ONE, new, turn
-from tests.contract.engines import HandClock
+from tests.contract.engines import ClockByHand
 from tests.fakes.chats_in_memory import ChatsInMemory
 
 FORM = ContactForm(("email", "message"), "I agree.")
 FILLED = FilledForm("request-1", "", " kari@example.no ", "Svalbard? secret-5f3c9a", True)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.hand = HandClock()
-
-    def now(self) -> float:
-        return self.hand.now
-
-    def monotonic(self) -> float:
-        return self.hand.now
 
 
 @dataclass
@@ -75,7 +64,7 @@ class Topic:
 
 @dataclass
 class Site:
-    clock: Clock
+    clock: ClockByHand
     store: ChatsInMemory
     hook: Hook
     handoff: HandOff
@@ -97,7 +86,7 @@ def site(
     if recipient:
         mails = ByMail(recipient, frequency=frequency) if isinstance(recipient, Topic) else None
         by = mails or (ByWebhook(recipient) if isinstance(recipient, Hook) else None)
-    clock, lines = Clock(), list[str]()
+    clock, lines = ClockByHand(), list[str]()
     store = ChatsInMemory(clock.now)
     handoff = HandOff(
         store,

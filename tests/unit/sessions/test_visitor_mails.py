@@ -23,7 +23,7 @@ from kefu.sessions.store.model import SessionId, StoredMessage
 from kefu.stores.memory import MemoryStore
 from kefu.upstream.mail import SmtpMail
 from tests.contract.chats import ONE, turn
-from tests.contract.engines import HandClock
+from tests.contract.engines import ClockByHand
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.mailbox import PASSWORD, Mailbox
 
@@ -33,22 +33,11 @@ KARI = "kari@example.no"
 QUIET, DAY = 180.0, 86400.0
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.hand = HandClock()
-
-    def now(self) -> float:
-        return self.hand.now
-
-    def monotonic(self) -> float:
-        return self.hand.now
-
-
 class Talk:
     """A chat that Ingrid has, on a server that mails visitors."""
 
     def __init__(self, mailbox: Mailbox) -> None:
-        self.clock = Clock()
+        self.clock = ClockByHand()
         self.store = ChatsInMemory(self.clock.now)
         self.mailbox = mailbox
         self.log: list[str] = []
