@@ -17,15 +17,26 @@ from tests.parts.plugin import free_port
 USER, PASSWORD = "kefu@example.com", "mailbox-5f3c9a7e"
 
 
+class _Connection(SMTP):
+    """Knows the socket's own transport, which `transport` is not while a handshake runs."""
+
+    below: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.below = self.below or transport
+        super().connection_made(transport)
+
+
 class _Server(Controller):
     """Closes its connections at its end: a service may be in the middle of a mail."""
 
     def __init__(self, handler: object, **options: Any) -> None:
         super().__init__(handler, ready_timeout=60.0, **options)
-        self._made: list[SMTP] = []
+        self._made: list[_Connection] = []
 
     def factory(self) -> SMTP:
-        self._made.append(super().factory())  # type: ignore[no-untyped-call]
+        self._made.append(_Connection(self.handler, **self.SMTP_kwargs))
         return self._made[-1]
 
     def stop(self, no_assert: bool = False) -> None:
@@ -33,14 +44,21 @@ class _Server(Controller):
         super().stop(no_assert)
 
     async def _closed(self) -> None:
-        if self.server:
-            self.server.close()
-        await asyncio.sleep(0.01)  # a connection that was just accepted has no transport yet
-        while open_ones := [one for one in self._made if one.transport]:
-            for one in open_ones:
-                if one.transport:
-                    one.transport.close()
-            await asyncio.sleep(0.01)
+        assert isinstance(self.server, asyncio.Server)
+        for listening in self.server.sockets:
+            self.loop.remove_reader(listening.fileno())
+        await _turns()  # each accepted socket gets its connection, and that its transport
+        self.server.close()
+        for one in self._made:
+            if one.below:
+                one.below.abort()
+        await _turns()  # an aborted transport closes its socket
+
+
+async def _turns() -> None:
+    """Whatever is due now, and what follows from it at once, is done."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 class Mailbox:
