@@ -49,5 +49,5 @@ export function lookOf({ accent, position, theme }: Settings, language: unknown)
     : "";
   // By default the page's scheme, which may follow the visitor's system.
   const scheme = /^(light|dark)$/.test(theme as string) ? theme : "inherit";
-  return `:host{${colour}color-scheme:${scheme}!important;${side}:var(--kefu-offset,20px)!important}.panel{${side}:0}`;
+  return `:host{${colour}color-scheme:${scheme}!important;${side}:var(--kefu-offset, 20px)!important}.panel{${side}:0;--side:${side}}`;
 }

@@ -72,7 +72,7 @@ test("ChatWidget.open, close and toggle work, and dispatch events (W12)", async 
   expect(await input.evaluate((node) => node.matches(":focus"))).toBe(true);
   await call(page, "open");
   await call(page, "close");
-  expect(await panel.isVisible()).toBe(false);
+  await panel.waitFor({ state: "hidden" });
   await call(page, "close");
   await call(page, "toggle");
   expect(await panel.isVisible()).toBe(true);

@@ -136,7 +136,7 @@ test("at four times the size it can be opened, asked and closed (W12)", async ()
     expect(box && box.y + box.height <= 256).toBe(true);
   }
   await panel.locator(".close").click();
-  expect(await panel.isVisible()).toBe(false);
+  await panel.waitFor({ state: "hidden" });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
 });
 
@@ -192,9 +192,9 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 // Firefox has no command for the medium.
 testInChromium("on paper there is no widget (W10)", async () => {
-  const { page, launcher } = await it.visit();
+  const { page, launcher, panel } = await it.visit();
   await page.emulateMedia({ media: "print" });
-  expect(await launcher.isVisible()).toBe(false);
+  expect([await launcher.isVisible(), await panel.isVisible()]).toEqual([false, false]);
 });
 
 test("the strictest policy the docs name is enough, Trusted Types too (W14)", async () => {

@@ -80,7 +80,7 @@ test("a click that comes before the chat opens it when it is there, a second one
   await panel.waitFor();
   expect(await input.evaluate((node) => node.matches(":focus"))).toBe(true);
   await page.keyboard.press("Escape");
-  expect(await panel.isVisible()).toBe(false);
+  await panel.waitFor({ state: "hidden" });
   await launcher.click();
   expect(await panel.isVisible()).toBe(true);
 });

@@ -207,8 +207,62 @@ test("by keyboard: open, the focus moves in; Escape closes, the focus returns (W
   expect(await focused(page)).toBe("Ask anything…");
   expect(await launcher.getAttribute("aria-expanded")).toBe("true");
   await page.keyboard.press("Escape");
-  expect(await panel.isVisible()).toBe(false);
   expect(await focused(page)).toBe("Open chat");
+  await panel.waitFor({ state: "hidden" });
+});
+
+for (const [attributes, side] of [
+  [{}, "right"],
+  [{ "data-lang": "ar" }, "left"],
+  [{ "data-position": "bottom-left" }, "left"],
+  [{ "data-lang": "ar", "data-position": "bottom-right" }, "right"],
+] as const) {
+  // Firefox is started without motion.
+  testInChromium(
+    `it grows out of the launcher's corner and back: ${Object.values(attributes).join(", ") || "right"} (W25)`,
+    daily("data-lang" in attributes),
+    async () => {
+      const { page, panel } = await it.visit({ "data-open": "false", ...attributes });
+      /** In one step, because a slow machine would miss the motion. */
+      const halfway = (): Promise<object> =>
+        panel.evaluate((node) => {
+          window.ChatWidget?.toggle();
+          getComputedStyle(node).opacity;
+          for (const animation of node.getAnimations()) animation.currentTime = 80;
+          const { transform, transformOrigin, display, opacity } = getComputedStyle(node);
+          const [x = 0, y] = transformOrigin.split(" ").map(Number.parseFloat);
+          const found = {
+            side: x > 0 ? "right" : "left",
+            isAtBottom: y === (node as HTMLElement).offsetHeight,
+            isSmaller: new DOMMatrix(transform).a < 1,
+            isFaint: Number(opacity) < 1,
+            display,
+          };
+          for (const animation of node.getAnimations()) animation.finish();
+          return found;
+        });
+      const expected = { side, isAtBottom: true, isSmaller: true, isFaint: true, display: "flex" };
+      expect(await halfway()).toEqual(expected);
+      // The styles of the way back are in the file for answers.
+      await page.locator("kefu-chat").evaluate(async (host) => {
+        const sheets = host.shadowRoot?.adoptedStyleSheets;
+        while ((sheets?.length ?? 0) < 3) await new Promise(requestAnimationFrame);
+      });
+      expect(await halfway()).toEqual(expected);
+      await panel.waitFor({ state: "hidden" });
+    },
+  );
+}
+
+test("with reduced motion it opens and closes at once (W25)", async () => {
+  const { panel } = await it.visit({ "data-open": "false" }, { reducedMotion: "reduce" });
+  for (const display of ["flex", "none"]) {
+    const found = await panel.evaluate((node) => {
+      window.ChatWidget?.toggle();
+      return [getComputedStyle(node).display, node.getAnimations().length];
+    });
+    expect(found).toEqual([display, 0]);
+  }
 });
 
 test("the dialog has a role and a name, every button has a name (W11)", async () => {
