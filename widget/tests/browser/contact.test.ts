@@ -189,3 +189,18 @@ test("a person is offered below an answer that the pages do not give (H1)", asyn
   const row = page.locator("kefu-chat .turn", { hasText: "I do not know." });
   expect(await row.locator(".person").count()).toBe(1);
 });
+
+test("the form opens beside a comment that is being written, and leaves it there (H1, H8)", async () => {
+  keeping("one");
+  const { page, send } = await it.visit({ "data-contact": "" });
+  const json = { fields: ["message"], consent: "", link: "" };
+  const headers = { "Access-Control-Allow-Origin": "*" };
+  await page.route("**/contact", (route) => route.fulfill({ json, headers }));
+  await send("first");
+  await page.locator("kefu-chat .down").click();
+  const comment = page.locator("kefu-chat .comment input");
+  await comment.fill("too long");
+  await offers(page).click();
+  await page.locator("kefu-chat form.contact textarea").waitFor();
+  expect(await comment.inputValue()).toBe("too long");
+});

@@ -27,7 +27,7 @@ export async function showForm(
   hasChat: boolean,
   sent: () => void,
 ): Promise<void> {
-  const open = log.querySelector<HTMLFormElement>("form");
+  const open = log.querySelector<HTMLFormElement>(".contact");
   if (open) return focus(open);
   const response = await request("/contact");
   const form = response?.ok ? await response.json().catch(() => undefined) : undefined;
@@ -46,7 +46,7 @@ export async function showForm(
     return;
   }
   // The visitor may have pressed the button twice.
-  for (const gone of log.querySelectorAll("form, .contact-failed, .handoff")) gone.remove();
+  for (const gone of log.querySelectorAll(".contact, .contact-failed, .handoff")) gone.remove();
   const consent = `${own(form, "consent") ?? ""}`;
   const node = contactForm(texts, speak, request, fields, consent, message, hasChat, sent);
   log.append(node);
