@@ -35,6 +35,8 @@ DRAIN_SECONDS = 1.0
 
 def run(options: argparse.Namespace) -> int:
     """Run the server until SIGTERM or Ctrl-C. Returns the exit code. Raises WrongUse."""
+    # Until the server is up. Without a handler, the first process of a container gets no SIGTERM.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     settings, constants = read_settings(), options.constants or CONSTANTS
     constants = constants._replace(tool_results=options.tool_results)
     settings = settings.with_panel() if options.panel else settings
