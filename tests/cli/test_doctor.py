@@ -70,6 +70,19 @@ def test_a_wrong_file_is_named_line_by_line(right: Path, kefu: Kefu) -> None:
     assert "PYTHONPATH=." in said
 
 
+def test_a_budget_below_one_answer_is_named(right: Path, kefu: Kefu) -> None:
+    tables = "[limits]\ndaily_tokens = {}\n[model]\nmax_output_tokens = 300\n"
+    right.write_text(f"{RIGHT}{tables.format(300)}[presets.cheap]\nmax_output_tokens = 200\n")
+    ran = kefu("doctor")
+    assert ran.code == 1
+    said = " ".join(ran.out.split())
+    assert said.count("Every chat is refused: daily_tokens in [limits] is 300") == 1
+    assert "one answer may take 300 tokens" in said
+    assert "[limits] daily_tokens = 30000" in said
+    right.write_text(RIGHT + tables.format(5000))
+    assert "Every chat" not in kefu("doctor").out
+
+
 REFUSALS = {
     401: ("refuses the API key", "without this key"),
     404: ("does not know the model LongCat-2.0", "[model]"),

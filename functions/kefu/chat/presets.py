@@ -47,7 +47,7 @@ class Configs(NamedTuple):
         """
         name = site or self.default if config_id is None else config_id
         if name not in self.by_id or (site is not None and self.site_of(name) != site):
-            raise InvalidRequest("config_id: there is no such config.", param="config_id")
+            raise InvalidRequest("config_id: there is no such preset.", param="config_id")
         return self.by_id[name]
 
     def serves(self, config_id: str, site: str | None) -> bool:

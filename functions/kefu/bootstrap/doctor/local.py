@@ -34,6 +34,7 @@ def check_local() -> Sequence[Finding]:
         *found,
         *_model(settings),
         *_tools(settings),
+        *_budgets(settings),
         *_store(settings),
         *_widget(),
         *_origins(settings.allowed_origins),
@@ -113,6 +114,20 @@ def _tools(settings: Settings) -> Iterator[Finding]:
         from kefu.bootstrap.doctor.tools import check_tools
 
         yield from check_tools(settings)
+
+
+def _budgets(settings: Settings) -> Iterator[Finding]:
+    longest = settings.max_output_tokens
+    found = {"limits": (settings.token_budget, longest)}
+    for name, own in settings.presets.items():
+        found[f"presets.{name}"] = (own.daily_tokens or 0, own.max_output_tokens or longest)
+    for table, (budget, answer) in found.items():
+        if 0 < budget <= answer:
+            yield Finding(
+                f"Every chat is refused: daily_tokens in [{table}] is {budget}, and one answer may "
+                f"take {answer} tokens, beside its question.",
+                f"In kefu.toml:\n[{table}]\ndaily_tokens = {100 * answer}",
+            )
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
