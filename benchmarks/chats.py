@@ -19,6 +19,7 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
+from kefu.sessions.people.visitor_mails import AT_ONCE
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import (
     LEASE,
@@ -161,6 +162,9 @@ async def panel_units(endpoint: str) -> dict[str, Bill]:
         bills["the panel: who waits, of two chats"] = front.settle()
         await sessions.newest(SessionFilter(), None, 50, clock.now)
         bills["the panel: the newest 20 chats"] = front.settle()
+        await sessions.claim_contact(clock.now, clock.now)
+        await sessions.mails_due(clock.now, AT_ONCE)
+        bills["the schedule: nothing is due"] = front.settle()
         await store.aclose()
     await table.aclose()
     return bills

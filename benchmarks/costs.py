@@ -99,6 +99,12 @@ class Month:
     waits_reads: float = 3
     list_reads: float = 11
     list_seconds: float = 20
+    schedule_seconds: float = 300
+    """Between two looks for what is due, of a stack with a panel."""
+    schedule_reads: float = 2
+    """Read units for a look that finds nothing."""
+    schedule_log_bytes: float = 260
+    """Lambda's own lines; Kefu writes none."""
 
     @property
     def memory_gb(self) -> float:
@@ -184,6 +190,7 @@ def extras(month: Month, prices: Prices) -> dict[str, float]:
         * month.looks
         * (_request(month, prices) + _look_units(month, prices)),
         "The panel, open for eight hours on 22 days": _panel(month, prices),
+        "its schedule, every five minutes": _schedule(month, prices),
     }
 
 
@@ -192,6 +199,17 @@ def _panel(month: Month, prices: Prices) -> float:
     waits, lists = seconds / month.waits_seconds, seconds / month.list_seconds
     units = waits * month.waits_reads + lists * month.list_reads
     return (waits + lists) * _request(month, prices) + units * prices.read_units / MILLION
+
+
+def _schedule(month: Month, prices: Prices) -> float:
+    """Dollars for the function's looks, which do not go through the gateway."""
+    look = (
+        prices.lambda_requests / MILLION
+        + month.other_seconds * month.memory_gb * prices.lambda_gb_second
+        + month.schedule_log_bytes / GB * prices.logs_gb
+        + month.schedule_reads * prices.read_units / MILLION
+    )
+    return SECONDS / month.schedule_seconds * look
 
 
 def _request(month: Month, prices: Prices) -> float:

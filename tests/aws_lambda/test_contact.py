@@ -1,4 +1,6 @@
-"""H2 on the emulated Lambda: a request is delivered although nothing runs between two requests."""
+"""H2, H22 on the emulated Lambda: requests are delivered, and operators' lines are mailed, although
+nothing runs between two requests.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,23 @@ from typing import Any
 import httpx
 import pytest
 
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.fakes import behaviours as b
+from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.aws_topic import TOPIC, AwsTopic
 from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.stage import ORIGIN
 from tests.fakes.webhook import Webhook
 
 pytestmark = pytest.mark.slow
 
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
+AGREED = "If I have left, the answer may be mailed to me."
+SCHEDULED = {"url": "https://chat.example.com"}
+"""The event of the template's schedule."""
 
 
 async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.Response:
@@ -26,7 +34,7 @@ async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.
     async with httpx.AsyncClient(timeout=60) as browser:
         return await browser.post(
             f"{visitor.stage.url}/api/sessions/{visitor.session_id}/contact",
-            json={**body, "message": message},
+            json={**body, "message": message, "consent": True},
             headers={**visitor.headers, "Origin": ORIGIN},
         )
 
@@ -103,3 +111,74 @@ async def test_h2_a_frozen_function_mails_a_request_before_it_answers(
         assert (found["delivers"], found["signing_key"]) == (True, "")
         assert "kari@example.no" not in site.function.log
         site.front.stop()
+
+
+async def test_h22_the_schedule_mails_a_line_to_a_visitor_who_has_left(
+    deploy: Deploy, table: DynamoStore, dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """The request goes to the topic of ContactEmail as before. The first instance is killed, the
+    second one is frozen while the mail becomes due, and no visitor comes.
+    """
+    with Mailbox() as mailbox, AwsTopic() as topic, AwsKeys(PASSWORD) as parameters:
+        site = deploy(
+            store=f"dynamodb://{table.table}",
+            sessions="true",
+            allowed_origins=ORIGIN,
+            contact_form="email,message",
+            contact_webhook=f"sns:{TOPIC}",
+            contact_mail=mailbox.url(),
+            contact_mail_visitors=AGREED,
+            contact_password="ssm:/kefu/contact-password",
+            freezing=True,
+            timeout=120,
+            environment={
+                **aws_environment,
+                **topic.environment,
+                **parameters.environment,
+                "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_local,
+                "ADMIN_TOKEN": TOKEN,
+            },
+        )
+        visitor, front = Visitor(site), site.front
+        site.upstream.script("*", b.answer("hi"))
+        assert (await visitor.say("Hello")).complete
+        assert (await send(visitor, "a person, please")).status_code == 204
+        url = f"{site.url}/admin/api/sessions/{visitor.session_id}"
+
+        async def post(rest: str, body: dict[str, Any]) -> httpx.Response:
+            async with httpx.AsyncClient(timeout=60) as panel:
+                headers = {"Authorization": f"Bearer {TOKEN}"}
+                return await panel.post(
+                    url + rest, json={"operator": "Ingrid", **body}, headers=headers
+                )
+
+        assert (await post("/state", {"state": "person"})).status_code == 200
+        line = {"text": "Yes, we do.", "client_message_id": new_id()}
+        assert (await post("/lines", line)).status_code == 200
+        front.instances[0].kill("the mail is due in the table alone")
+        assert await front.invoke(SCHEDULED)
+        assert mailbox.got == []  # three minutes are not over
+        store = table.sessions(Retention())
+        [request] = await store.contacts_of(SessionId(visitor.session_id or ""))
+        assert await store.set_mail(request, request._replace(mail_due_at=1.0))  # now they are
+        mailbox.refusals = 1
+        await front.invoke(SCHEDULED)
+        [request] = await store.contacts_of(SessionId(visitor.session_id or ""))
+        assert (request.mail_attempts, mailbox.got) == (1, [])
+        assert await store.set_mail(request, request._replace(mail_due_at=1.0))
+        await front.invoke(SCHEDULED)
+        await front.invoke(SCHEDULED)
+        [mail] = mailbox.got
+        assert mailbox.recipients == [["kari@example.no"]]
+        assert "> Yes, we do." in mail.get_content()
+        assert len(front.instances) == 2
+        assert "> a person, please\n" in topic.accepted()[0].text
+        async with httpx.AsyncClient(timeout=60) as browser:
+            forged = {"x-amzn-request-context": "null"}
+            answer = await browser.post(f"{site.url}/events", json=SCHEDULED, headers=forged)
+        assert answer.status_code == 404
+        log = site.function.log
+        assert [line["status"] for line in site.function.requests("/events")] == [404]
+        assert "kari@example.no" not in log
+        assert PASSWORD not in log
+        front.stop()

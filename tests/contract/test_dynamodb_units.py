@@ -94,6 +94,8 @@ async def test_e7_an_open_panel_reads_what_the_page_of_costs_counts(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
     bills = await panel_units(dynamodb_local)
+    # DynamoDB Local counts no unit for an empty answer; the page counts one for each.
+    assert bills.pop("the schedule: nothing is due").calls == {"Query": Month().schedule_reads}
     assert [bill.writes for bill in bills.values()] == [0, 0]
     assert [bill.reads for bill in bills.values()] == [Month().waits_reads, Month().list_reads]
 

@@ -68,6 +68,19 @@ class GatewayFront(Running):
         """Run a coroutine in the gateway's event loop, and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
+    async def invoke(self, event: object) -> bytes:
+        """Invoke the function with an event that comes from no gateway. Returns its answer.
+
+        Raises FunctionError.
+        """
+        invoking = asyncio.run_coroutine_threadsafe(self._invoke(event), self._loop)
+        return await asyncio.wrap_future(invoking)
+
+    async def _invoke(self, event: object) -> bytes:
+        instance = await self._instance()
+        invocation = await instance.invoke(event)
+        return b"".join([part async for part in invocation.parts()])
+
     def start(self) -> Self:
         self._thread.start()
         self.call(self._listen())

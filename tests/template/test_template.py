@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.costs import Month
 from tests.template.conftest import CANARY, ROOT, Look
 
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:kefu/keys-a1B2c3"
@@ -297,6 +298,23 @@ def test_descriptions_that_make_a_version_are_never_too_long(stack: Stack) -> No
     assert sum(given[name] + 1 for name in names) <= 1000
     policy = len("arn:aws-us-gov:iam::123456789012:policy/") + 128 + len("-ChatPolicy-0123456789AB")
     assert policy + len(" 10240 x86_64 snapshot") <= 256
+
+
+def test_a_stack_with_a_panel_looks_every_five_minutes_for_what_is_due(stack: Stack) -> None:
+    """H22: the event names the service, for links into the panel. Events go to /events."""
+    [rule] = resources(stack, "AWS::Events::Rule").values()
+    assert rule["State"] == {"Fn::If": ["HasPanel", "ENABLED", "DISABLED"]}
+    assert rule["ScheduleExpression"] == f"rate({Month().schedule_seconds / 60:.0f} minutes)"
+    [target] = rule["Targets"]
+    assert target["Arn"] == {"Ref": "ChatFunctionAliaslive"}
+    event, values = target["Input"]["Fn::Sub"]
+    assert json.loads(event) == {"url": "${Base}"}
+    assert values == {"Base": stack["Outputs"]["Url"]["Value"]}
+    permission = stack["Resources"]["ChatFunctionDuePermission"]["Properties"]
+    assert permission["Principal"] == "events.amazonaws.com"
+    assert permission["SourceArn"] == {"Fn::GetAtt": ["ChatFunctionDue", "Arn"]}
+    variables = stack["Resources"]["ChatFunction"]["Properties"]["Environment"]["Variables"]
+    assert "AWS_LWA_PASS_THROUGH_PATH" not in variables  # its default
 
 
 def test_the_table_is_what_the_store_expects_and_stays(stack: Stack) -> None:

@@ -48,6 +48,8 @@ def test_what_an_owner_turns_on_is_worked_out_by_hand() -> None:
     assert dollars["The panel, open for eight hours on 22 days"] == pytest.approx(
         (140_800 + 31_680) * request + (140_800 * 3 + 31_680 * 11) * 0.125e-6
     )
+    look = 0.20e-6 + 0.02 * 0.0000133334 + 260e-9 * 0.50 + 2 * 0.125e-6
+    assert dollars["its schedule, every five minutes"] == pytest.approx(8_760 * look)
 
 
 def test_the_default_memory_has_the_cold_start_that_was_measured() -> None:

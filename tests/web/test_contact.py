@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from kefu.settings import Settings
 from kefu.web.routes.admin_contacts import MAX_ROWS
+from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.mailbox import PASSWORD, Mailbox
@@ -178,6 +179,48 @@ async def test_h22_a_request_is_mailed_with_its_chat(staged: Staged) -> None:
         assert [bool(one["delivered_at"]) for one in in_panel(running)["requests"]] == [False, True]
         assert len(mailbox.got) == 1
         assert PASSWORD not in running.service.stderr
+
+
+def ready(running: Stage) -> list[str]:
+    """Why it is not."""
+    found = httpx.get(f"{running.url}/ready", timeout=60).json()
+    return [one["message"] for one in found["problems"]]
+
+
+def test_h22_the_password_of_the_mailbox_may_be_at_a_place_in_aws(staged: Staged) -> None:
+    """Until it is there, requests wait, and the operator is told why."""
+    with Mailbox() as mailbox, AwsKeys(PASSWORD) as aws:
+        aws.error = "ParameterNotFound"
+        given = settings()
+        given["environment"] |= aws.environment | {
+            "KEFU_CONTACT_MAIL": mailbox.url(),
+            "KEFU_CONTACT_PASSWORD": "ssm:/kefu/contact-password",
+        }
+        running = staged(1, **given)
+        assert ready(running) == ["Reading the mail server's password failed: ParameterNotFound."]
+        assert send_alone(running, new_id()).status_code == 204
+        failure = "the mailbox failed: the password cannot be read"
+        wait_until(lambda: failure in running.service.stderr)
+        aws.text, aws.error = f"{PASSWORD},other", ""
+        several = "Reading the mail server's password failed: holds more than one password."
+        wait_until(lambda: ready(running) == [several])
+        aws.text = f"{PASSWORD}\n"
+        mailbox.wait_for(1)
+        wait_until(lambda: ready(running) == [])
+        name = {"Name": "/kefu/contact-password", "WithDecryption": True}
+        assert all(asked == name for asked in aws.asked)
+        assert PASSWORD not in running.service.stderr
+
+
+def test_h22_a_password_that_no_mailbox_needs_is_not_read(staged: Staged) -> None:
+    """The template names its place for every stack."""
+    place = {"KEFU_CONTACT_PASSWORD": "ssm:/kefu/contact-password"}
+    with AwsKeys(PASSWORD) as aws:
+        for mail in ({}, {"KEFU_CONTACT_MAIL": "smtp://127.0.0.1:9?to=help@example.com"}):
+            given = settings()
+            given["environment"] |= aws.environment | place | mail
+            assert ready(staged(1, **given)) == []
+        assert aws.asked == []
 
 
 async def test_h2_without_a_webhook_a_request_is_listed_and_expects_none(staged: Staged) -> None:
@@ -484,3 +527,5 @@ def test_h2_a_topic_of_the_template_needs_no_form_in_kefu_toml() -> None:
     arn = "arn:aws:sns:eu-central-1:123456789012:kefu-ContactTopic-1a2b3c"
     assert Settings.model_validate({"KEFU_CONTACT_WEBHOOK": f"sns:{arn}"}).contact_topic == arn
     assert Settings.model_validate({"KEFU_CONTACT_WEBHOOK": ""}).contact_topic == ""
+    both = {"KEFU_CONTACT_MAIL": MAILBOX, "KEFU_CONTACT_FORM": "email"}
+    assert Settings.model_validate({"KEFU_CONTACT_WEBHOOK": f"sns:{arn}", **both}).contact_mail

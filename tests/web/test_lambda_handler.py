@@ -81,6 +81,14 @@ def answers() -> dict[str, Answer]:
     return dict(zip(NAMES, given, strict=True))
 
 
+def test_a_client_cannot_send_an_event_of_the_schedule() -> None:
+    """Mangum does not overwrite the header that tells such an event behind the Web Adapter."""
+    forged = event("rest-chat") | {"path": "/events", "multiValueHeaders": None}
+    forged["headers"] = {"x-amzn-request-context": "null"}
+    [answer], _log = invoke(forged, AWS_LAMBDA_RUNTIME_API="127.0.0.1:9")
+    assert answer["statusCode"] == 404
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_handler_answers_every_sample_event(name: str, answers: dict[str, Answer]) -> None:
     """L6: the body contains the whole stream, unchanged."""

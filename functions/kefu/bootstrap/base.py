@@ -76,3 +76,10 @@ class Base(NamedTuple):
 
         limit = limit_of(self.settings.store, self.constants.store_max_mb)
         return Capacity(store.used, limit, self.clock.monotonic, self.log.store_level)
+
+
+def the_only(secrets: tuple[str, ...], what: str) -> str:
+    """The secret that was read. Raises ValueError if there are several."""
+    if len(secrets) > 1:
+        raise ValueError(f"holds more than one {what}")
+    return secrets[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.auth.bot_check import BotCheck, Passes
-from kefu.bootstrap.base import Base
+from kefu.bootstrap.base import Base, the_only
 from kefu.settings.fields import place_of, text_of
 from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
 
@@ -26,12 +26,6 @@ PASS_SECONDS: Final = 30 * 60.0
 """Seconds for which a visitor who has passed the bot check is not checked again."""
 
 
-def _the_only(secrets: tuple[str, ...], what: str) -> str:
-    if len(secrets) > 1:
-        raise ValueError(f"holds more than one {what}")
-    return secrets[0]
-
-
 def bot_check(base: Base) -> BotCheck | None:
     """None if the bot check is off."""
     settings = base.settings
@@ -43,7 +37,7 @@ def bot_check(base: Base) -> BotCheck | None:
     base.connections.append(verifier)
 
     def set_secrets(secrets: tuple[str, ...]) -> None:
-        only = _the_only(secrets, "secret")
+        only = the_only(secrets, "secret")
         verifier.set_secret(only)
         passes.set_secret(only)
 
@@ -64,7 +58,7 @@ def admin_tokens(base: Base) -> tuple[AdminTokens, Callable[[], Awaitable[None]]
     tokens = AdminTokens(base.settings.panel_token)
 
     def set_secrets(secrets: tuple[str, ...]) -> None:
-        tokens.set_secret(_the_only(secrets, "token"))
+        tokens.set_secret(the_only(secrets, "token"))
 
     place = place_of(base.settings.admin_token)
     return tokens, base.secret(place, "the panel's token", set_secrets) or _at_once

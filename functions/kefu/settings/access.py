@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from kefu.auth.admin_tokens import MIN_LENGTH
 from kefu.relay.key_pool import keys_in
 from kefu.settings.fields import (
+    AnySecret,
     Names,
     Section,
     StoredSecrets,
@@ -40,10 +41,6 @@ class IdentitySettings(Section):
     )
 
 
-def _any(secret: SecretStr) -> SecretStr:
-    return secret
-
-
 class BotCheckSettings(Section):
     TITLE: ClassVar = "Bot check"
 
@@ -53,7 +50,7 @@ class BotCheckSettings(Section):
         "KEFU_BOT_CHECK",
         "The provider that tells people from bots before a chat starts: docs/bot-check.md.",
     )
-    bot_check_secret: Annotated[SecretStr, secret_or_place(_any)] = setting(
+    bot_check_secret: AnySecret = setting(
         SecretStr(""),
         "bot_check.secret",
         "KEFU_BOT_CHECK_SECRET",

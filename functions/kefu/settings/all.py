@@ -135,7 +135,7 @@ class Settings(
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
         if self.contact_mail and not self.contact_form:
             raise ValueError("[contact] mail (KEFU_CONTACT_MAIL) does nothing without form")
-        if self.contact_mail and self.contact_webhook:
+        if self.contact_mail and self.contact_webhook and not self.contact_topic:
             raise ValueError("[contact] has mail and webhook (KEFU_CONTACT_WEBHOOK): choose one")
         return self
 
@@ -146,8 +146,8 @@ class Settings(
             return self
         if not (self.contact_mail and "email" in self.contact_form):
             raise ValueError(f"{name} needs mail, and the field email in form")
-        if self.on_aws or not self.keeps_chats:
-            raise ValueError(f"{name} needs a server of one's own that stores chats")
+        if not self.keeps_chats:
+            raise ValueError(f"{name} needs stored chats: enabled in [sessions] (KEFU_SESSIONS)")
         if self.site_address == "*":
             raise ValueError(f"{name} needs origins in [chat]: the mail has the first as a link")
         return self
@@ -202,7 +202,7 @@ class Settings(
             *self.assistant_keys,
             text_of(self.bot_check_secret),
             self.store_password.get_secret_value(),
-            self.contact_password.get_secret_value(),
+            text_of(self.contact_password),
             self.admin_oidc_secret.get_secret_value(),
             self.metrics_token.get_secret_value(),
             self.panel_token,

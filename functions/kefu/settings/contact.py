@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AfterValidator, SecretStr
 
-from kefu.settings.fields import Names, Section, setting, url_of
+from kefu.settings.fields import AnySecret, Names, Section, setting, url_of
 
 if TYPE_CHECKING:
     from kefu.settings.hours import OpeningHours
@@ -134,11 +134,12 @@ class ContactSettings(Section):
         "The mailbox of requests, in place of a webhook: `smtp://USER@HOST:587?to=ADDRESS`, with "
         "`&from=ADDRESS` if that is another one; `smtps://` for port 465. Unset: none.",
     )
-    contact_password: SecretStr = setting(
+    contact_password: AnySecret = setting(
         SecretStr(""),
         "contact.password",
         "KEFU_CONTACT_PASSWORD",
-        "The password of the user in `mail`. Unset: no sign-in.",
+        "The password of the user in `mail`, or its place, as in `KEFU_API_KEYS`. Unset: no "
+        "sign-in.",
     )
     contact_mail_visitors: str = setting(
         "",

@@ -137,6 +137,9 @@ def _long_secrets(secrets: SecretStr) -> SecretStr:
     return secrets
 
 
+AnySecret = Annotated[SecretStr, secret_or_place(lambda secret: secret)]
+"""One secret, or its place in AWS."""
+
 Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 """A list in kefu.toml, comma separated in an environment variable."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -28,6 +29,11 @@ class SmtpMail:
         self._user, self._password = unquote(parts.username or ""), password
         self._to, self._from = query["to"], query.get("from", query["to"])
         self._domain = self._from.rpartition("@")[2]
+        self.ready: Callable[[], Awaitable[None]] | None = None
+        """Waits until a password that is stored elsewhere is loaded."""
+
+    def set_password(self, password: str) -> None:
+        self._password = password
 
     async def publish(self, subject: str, text: str) -> str:
         """Send a mail. Returns "", or the reason of a failure."""
@@ -35,6 +41,10 @@ class SmtpMail:
 
     async def write(self, to: str, subject: str, text: str) -> str:
         """As `publish`, to an address. Answers to the mail go to the mailbox."""
+        if self.ready:
+            await self.ready()
+            if not self._password:
+                return "the password cannot be read"
         return await asyncio.to_thread(self._write, to, subject, text)
 
     def _write(self, to: str, subject: str, text: str) -> str:

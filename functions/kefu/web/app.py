@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from asyncio import create_task
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from kefu.web.admin.panel import Panel
     from kefu.web.routes.mcp import Assistants
     from kefu.web.session_chat import KeptChats
+
+SCHEDULE_SECONDS = 60.0
+"""Seconds that the stack's schedule waits for what is due. Then Lambda may freeze the process."""
 
 Application = FastAPI
 """The application's type, for modules that must not import FastAPI."""
@@ -112,6 +116,7 @@ def create_app(parts: AppParts) -> FastAPI:
         overload=overload,
         origin_secret=parts.origin_secret,
         sites=parts.runtime.sites.by_origin if parts.runtime.sites else (),
+        on_event=_schedule(parts.contact) if parts.runtime.gateway.behind_adapter else None,
     )
     kept: KeptChats | None = None
     if parts.sessions is not None:
@@ -127,6 +132,17 @@ def create_app(parts: AppParts) -> FastAPI:
         app.include_router(router)
     app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
     return app
+
+
+def _schedule(contact: DeliveryRunner | None) -> Callable[[bytes], Awaitable[None]]:
+    """What the schedule of the stack calls, with the service's address in its event."""
+
+    async def deliver(event: bytes) -> None:
+        if contact:
+            contact.handoff.note_url(json.loads(event).get("url", ""))
+            await contact.deliver(SCHEDULE_SECONDS)
+
+    return deliver
 
 
 def _streams(parts: AppParts, kept: KeptChats | None) -> Iterator[tuple[str, Respond]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Container, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,6 +32,9 @@ _CANCEL = "/api/chat/cancel"
 
 _OF_THE_PROCESS = ("/health", "/ready")
 """Paths for Lambda and monitors, without the CDN: they cost nothing and tell no secret."""
+
+_EVENTS = "/events"
+"""The path at which the Lambda Web Adapter passes on events that are no HTTP requests."""
 
 _ADMIN = "/admin"
 """The path of the operator's panel, without CORS headers: other origins cannot read it."""
@@ -67,8 +71,11 @@ class Edge:
         overload: Overload,
         origin_secret: OriginSecret | None = None,
         sites: Container[str] = (),
+        on_event: Callable[[bytes], Awaitable[None]] | None = None,
     ) -> None:
         """`origin_secret`: the check of the CDN's header; None without a CDN.
+
+        `on_event`: handles an event of Lambda that is no HTTP request; None elsewhere.
 
         `sites`: the origins of further sites, whose pages may use `/api/` alone.
         """
@@ -79,10 +86,15 @@ class Edge:
         self._clock = clock
         self._log = log
         self._origin_secret = origin_secret
+        self._on_event = on_event
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        if self._on_event and _is_event(scope):  # no log line: its metrics would have a price
+            await self._on_event(await Request(scope, receive).body())
+            await Response(status_code=204)(scope, receive, send)
             return
         record = Record(
             secrets.token_hex(8), scope["method"], scope["path"], self._clock.monotonic()
@@ -186,6 +198,16 @@ def _with_ours(
     kept = [pair for pair in headers if pair[0] not in names]
     names |= dict(kept)
     return [*kept, *added, *(pair for pair in _ALWAYS if pair[0] not in names)]
+
+
+def _is_event(scope: Scope) -> bool:
+    """Whether the Lambda Web Adapter passes on an event.
+
+    In place of the context of an HTTP request, it then sends `null`, which no client can send: the
+    adapter overwrites the header. Mangum, which does not, has its own key in the scope.
+    """
+    context = Headers(scope=scope).get("x-amzn-request-context")
+    return scope["path"] == _EVENTS and context == "null" and "aws.event" not in scope
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str | None:

@@ -49,13 +49,13 @@ class DeliveryRunner:
         if self._on_aws and self._clock.monotonic() - self._looked_at > POLL_SECONDS_ON_AWS:
             self._begin()
 
-    async def deliver(self) -> None:
-        """Begin to deliver a new request. In Lambda, wait for it for a limited time."""
+    async def deliver(self, patience: float = REQUEST_WAIT_SECONDS) -> None:
+        """Begin to deliver what is due. In Lambda, wait for it for `patience` seconds at most."""
         if not self.handoff.delivers:
             return
         run = self._begin()
         if self._on_aws:
-            await asyncio.wait({run}, timeout=REQUEST_WAIT_SECONDS)
+            await asyncio.wait({run}, timeout=patience)
 
     async def aclose(self) -> None:
         for task in (self._watching, self._run):
