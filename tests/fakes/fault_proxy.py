@@ -16,6 +16,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.fakes.running import Running
+from tests.fakes.turns import stop_accepting, turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +103,7 @@ class FaultProxy(Running):
     async def _close(self) -> None:
         if self._server is not None:
             server, self._server = self._server, None
-            # asyncio does not close a connection that it accepted just before its server was
-            # closed.
-            self._loop.remove_reader(server.sockets[0].fileno())
-            await asyncio.sleep(0.01)
-            server.close()
+            await stop_accepting(server)
         for writer in list(self._open):
             _reset(writer)
 
@@ -115,7 +112,7 @@ class FaultProxy(Running):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # transports report their end in a later iteration, too
+        await turns()  # transports report their end in a later iteration, too
 
     async def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

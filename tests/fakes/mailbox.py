@@ -12,6 +12,7 @@ from typing import Any, Self
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from tests.fakes.turns import stop_accepting, turns
 from tests.parts.plugin import free_port
 
 USER, PASSWORD = "kefu@example.com", "mailbox-5f3c9a7e"
@@ -45,20 +46,11 @@ class _Server(Controller):
 
     async def _closed(self) -> None:
         assert isinstance(self.server, asyncio.Server)
-        for listening in self.server.sockets:
-            self.loop.remove_reader(listening.fileno())
-        await _turns()  # each accepted socket gets its connection, and that its transport
-        self.server.close()
+        await stop_accepting(self.server)
         for one in self._made:
             if one.below:
                 one.below.abort()
-        await _turns()  # an aborted transport closes its socket
-
-
-async def _turns() -> None:
-    """Whatever is due now, and what follows from it at once, is done."""
-    for _ in range(5):
-        await asyncio.sleep(0)
+        await turns()  # an aborted transport closes its socket
 
 
 class Mailbox:

@@ -17,6 +17,7 @@ from typing import Self
 
 from tests.fakes.behaviours import Behaviour, answer
 from tests.fakes.running import Running
+from tests.fakes.turns import stop_accepting, turns
 from tests.fakes.upstream_connection import Call, Connection
 
 
@@ -101,12 +102,12 @@ class ScriptedUpstream(Running):
 
     def start(self) -> Self:
         self._thread.start()
-        assert self._started.wait(5)
+        assert self._started.wait(60)
         return self
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(5)
+        self._thread.join(60)
         self._socket.close()
 
     async def _serve(self) -> None:
@@ -117,10 +118,10 @@ class ScriptedUpstream(Running):
         )
         self._started.set()
         await self._stopped.wait()
-        server.close()
+        await stop_accepting(server)
         for connection in list(self._open):
             connection.cut()
-        await asyncio.sleep(0)
+        await turns()
 
     def close_idle(self) -> None:
         """Close the idle connections, as servers do after some time."""
