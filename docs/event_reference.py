@@ -13,9 +13,8 @@ EVENTS_HEAD = """\
 <!-- Made by `make docs` from functions/kefu/agent/events. -->
 # Events of a session
 
-`kefu chat` writes the events of a session to the log `history/<session_id>.jsonl`: one JSON object
-per line, in UTF-8. Lines are appended and never changed, by one process at a time. Every line has
-these fields:
+`kefu chat` appends the events of a session to the log `history/<session_id>.jsonl`, by one process
+at a time: one JSON object per line, in UTF-8. Every line has these fields:
 
 | Field | Value | Meaning |
 |---|---|---|
@@ -27,15 +26,14 @@ these fields:
 | `step` | whole number | step of the turn, from 0; a step is a model call and its tool call |
 | `type` | text | type of the event, one of those below |
 
-The fields of each event type are described below. `content` and `role` are at the top level of the
-line; all other fields are in the object `meta`. A field without a value is absent, never null.
+`content` and `role` are at the top level of the line; all other fields are in the object `meta`. A
+field without a value is absent, never null.
 
-Readers must ignore unknown types and fields, so that they can read newer logs. They must also
-ignore an incomplete last line, which remains if the process is killed while it writes.
+Readers must ignore unknown types and fields, and an incomplete last line, which remains if the
+process is killed while it writes.
 
-The `tokens` of a turn are the sum over its `assistant` and `budget` lines. The `tokens` of a
-session are the sum over its turns. The objects `tokens`, `estimate`, `tried` and `run` are
-described at the end."""
+The `tokens` of a turn are the sum over its `assistant` and `budget` lines, those of a session the
+sum over its turns. [Objects in fields](#objects-in-fields) are at the end."""
 
 EVENTS = Path(__file__).parents[1] / "functions/kefu/agent/events"
 KINDS = {

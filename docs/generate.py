@@ -135,14 +135,19 @@ CLI_HEAD = """\
 <!-- Made by `make docs` from functions/kefu/cli/arguments.py. -->
 # The command line
 
-What each command says to `--help`. [The terminal chat](terminal.md) shows it at work."""
+What each command says to `--help`, without the line on that option. [The terminal
+chat](terminal.md) shows it at work."""
+
+HELP = re.compile(r"^  -h, --help .*\n|\[-h\] ?", re.MULTILINE)
+"""What each command has, and the page leaves out."""
 
 
 def cli_page() -> str:
     lines = [CLI_HEAD]
     for command in _commands(parser()):
         command.formatter_class = functools.partial(cast(Any, command.formatter_class), width=88)
-        lines += ["", f"## `{command.prog}`", "", "```text", command.format_help().rstrip(), "```"]
+        said = HELP.sub("", command.format_help()).replace("\noptions:\n\n", "\n").rstrip()
+        lines += ["", f"## `{command.prog}`", "", "```text", said, "```"]
     return "\n".join(lines) + "\n"
 
 
