@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, SecretStr
@@ -135,20 +134,55 @@ CLI_HEAD = """\
 <!-- Made by `make docs` from functions/kefu/cli/arguments.py. -->
 # The command line
 
-What each command says to `--help`, without the line on that option. [The terminal
-chat](terminal.md) shows it at work."""
-
-HELP = re.compile(r"^  -h, --help .*\n|\[-h\] ?", re.MULTILINE)
-"""What each command has, and the page leaves out."""
+Each command with its arguments; `--help` shows them, too. [The terminal chat](terminal.md) shows it
+at work."""
 
 
 def cli_page() -> str:
+    """Not by argparse, whose layout changes with Python's version."""
     lines = [CLI_HEAD]
     for command in _commands(parser()):
-        command.formatter_class = functools.partial(cast(Any, command.formatter_class), width=88)
-        said = HELP.sub("", command.format_help()).replace("\noptions:\n\n", "\n").rstrip()
-        lines += ["", f"## `{command.prog}`", "", "```text", said, "```"]
-    return "\n".join(lines) + "\n"
+        lines += ["", f"## `{command.prog}`", "", _text(command.description or "")]
+        lines.append("")
+        for group in command._action_groups:
+            shown = [_argument(one) for one in group._group_actions if _is_shown(one)]
+            if shown and group.title not in ("positional arguments", "options"):
+                lines += ["", f"{str(group.title).capitalize()}:", ""]
+            lines += shown
+        for either in command._mutually_exclusive_groups:
+            names = " or ".join(f"`{one.option_strings[-1]}`" for one in either._group_actions)
+            lines += ["", f"Either {names}{'' if either.required else ', or neither'}."]
+        lines += ["", _text(command.epilog or "")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _is_shown(argument: argparse.Action) -> bool:
+    return argument.help != argparse.SUPPRESS and "--help" not in argument.option_strings
+
+
+def _argument(argument: argparse.Action) -> str:
+    """A line of a list; for subcommands, a line each."""
+    if isinstance(argument, argparse._SubParsersAction):
+        return "\n".join(
+            f"- [`{one.prog}`](#{one.prog.replace(' ', '-')}): {below.help}"
+            for one, below in zip(argument.choices.values(), argument._choices_actions, strict=True)
+        )
+    value = argument.metavar or "|".join(argument.choices or ()) or argument.dest.upper()
+    value = "" if argument.nargs == 0 else str(value)
+    value += {"*": " ...", "+": " ..."}.get(str(argument.nargs), "")
+    names = argument.option_strings or [""]
+    shown = ", ".join(f"`{' '.join(filter(None, (name, value)))}`" for name in names)
+    help = (argument.help or "") % {**vars(argument), "prog": "kefu"}
+    return f"- {shown}: {help}" if help else f"- {shown}"
+
+
+def _text(text: str) -> str:
+    """A paragraph; a list if its lines are indented, such as that of the exit codes."""
+    text = text[:1].upper() + text[1:]
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if not re.search(r"^  ", text, re.MULTILINE):
+        return " ".join(lines)
+    return "\n".join([lines[0], "", *(re.sub(r"^(.+?)  +", r"- \1: ", one) for one in lines[1:])])
 
 
 def _commands(command: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
