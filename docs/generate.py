@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, SecretStr
@@ -172,8 +172,8 @@ def _argument(argument: argparse.Action) -> str:
     value += {"*": " ...", "+": " ..."}.get(str(argument.nargs), "")
     names = argument.option_strings or [""]
     shown = ", ".join(f"`{' '.join(filter(None, (name, value)))}`" for name in names)
-    help = (argument.help or "") % {**vars(argument), "prog": "kefu"}
-    return f"- {shown}: {help}" if help else f"- {shown}"
+    meaning = (argument.help or "") % {**vars(argument), "prog": "kefu"}
+    return f"- {shown}: {meaning}" if meaning else f"- {shown}"
 
 
 def _text(text: str) -> str:
