@@ -65,6 +65,8 @@ class Mailbox:
         self.got: list[EmailMessage] = []
         self.refusals = 0
         """How many of the next mails are refused."""
+        self.stalls = 0
+        """How many of the next mails get no answer."""
         self.recipients: list[list[str]] = []
         self._controller = _Server(
             self,
@@ -93,6 +95,9 @@ class Mailbox:
     ) -> str:
         if not session.authenticated:
             return "530 Sign in first"
+        if self.stalls > 0:
+            self.stalls -= 1
+            await asyncio.sleep(3600)
         if self.refusals > 0:
             self.refusals -= 1
             return "451 Try again later"
