@@ -40,8 +40,15 @@ const stylesheets = {
   },
 };
 
-/** Bundles `entry` into one script with its source map. `known`: build constants, by name. */
+const HASH = /sha256-[\w+/]{43}=|\b[0-9a-f]{12}\b/gu;
+
+/**
+ * Bundles `entry` into one script with its source map. `known`: build constants, by name. While it is
+ * minified, hashes have stand-ins: a minifier chooses names by how often each letter occurs.
+ */
 async function scriptOf(entry, known = {}, format = "iife") {
+  const hashes = [];
+  const standIn = (hash) => `${hashes.push(hash) - 1}`.padStart(hash.length, "_");
   const { outputFiles } = await build({
     entryPoints: [new URL(entry, SOURCES).pathname],
     outfile: entry,
@@ -53,7 +60,10 @@ async function scriptOf(entry, known = {}, format = "iife") {
     legalComments: "none",
     sourcemap: "external",
     define: Object.fromEntries(
-      Object.entries(known).map(([name, value]) => [name, JSON.stringify(value)]),
+      Object.entries(known).map(([name, value]) => [
+        name,
+        JSON.stringify(value).replace(HASH, standIn),
+      ]),
     ),
     plugins: [stylesheets],
   });
@@ -65,7 +75,8 @@ async function scriptOf(entry, known = {}, format = "iife") {
     format: { ecma: 2022, ascii_only: format !== "esm" },
     sourceMap: { content: map.text },
   });
-  return { code: Buffer.from(code), map: minifiedMap };
+  const whole = code.replace(/_{9,}(\d+)/gu, (_, at) => hashes[at]);
+  return { code: Buffer.from(whole), map: minifiedMap };
 }
 
 /** The texts in languages/, by language. */
@@ -202,7 +213,7 @@ export async function made() {
  */
 export function sizeOf(code) {
   const same = (found) => "x".repeat(found.length);
-  const text = code.toString("utf8").replace(/sha256-[\w+/]{43}=|\b[0-9a-f]{12}\b/gu, same);
+  const text = code.toString("utf8").replace(HASH, same);
   return brotliCompressSync(text).length;
 }
 
