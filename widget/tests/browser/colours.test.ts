@@ -47,6 +47,18 @@ testInChromium(
   },
 );
 
+testInChromium("in a forced-colours theme code stays as it is (W11)", async () => {
+  it.service.script(answer([SHORT]));
+  const { page, send, idle, requests } = await it.visit({}, { forcedColors: "active" });
+  const fetched = page.waitForResponse(/chat-widget-colours/);
+  await send("How?");
+  await idle();
+  await (await fetched).finished();
+  await eventually(() => page.locator("kefu-chat figure.code").count(), 1);
+  expect(await page.evaluate(() => [...CSS.highlights.keys()])).toEqual([]);
+  expect(requests.filter((url) => url.includes("colours"))).toHaveLength(1);
+});
+
 test("an answer without code does not fetch the colours (W25)", async () => {
   it.service.script(answer(["`const` alone"]));
   const { send, page, requests } = await it.visit();

@@ -1,7 +1,8 @@
 /** Every state of the gallery: axe-core, and the geometry that a person would check in a picture. */
 
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { pageWith } from "../site.ts";
 import { violations } from "./axe.ts";
 import { daily, stage, testInChromium } from "./harness.ts";
 
@@ -109,20 +110,51 @@ for (const [scene, lang, theme, viewport] of SCENES) {
 
 // Playwright cannot emulate forced colours in Firefox.
 testInChromium(
-  "in a forced-colours theme the menu, the tip and the jump button have borders, and axe finds nothing (W11)",
+  "in a forced-colours theme every frame, the dots and the number are drawn, and axe finds nothing (W11)",
   async () => {
-    for (const [scene, selector] of [
+    for (const [scene, ...selectors] of [
       ["menu", ".card"],
       ["tip", ".tip"],
-      ["scrolled", ".jump"],
+      ["scrolled", ".jump", ".question", ".act"],
+      ["consent", ".agree", ".panel"],
+      ["awaiting", ".dots i"],
     ] as const) {
       const page = await staged({ scene, lang: "en" }, { forcedColors: "active" });
-      const card = page.locator(`kefu-chat ${selector}`);
-      expect(await card.evaluate((node) => getComputedStyle(node).borderTopWidth)).toBe("1px");
+      for (const selector of selectors) {
+        const node = page.locator(`kefu-chat ${selector}`).first();
+        expect([selector, await isDrawn(node)]).toEqual([selector, true]);
+      }
       expect(await violations(page)).toEqual([]);
     }
   },
 );
+
+testInChromium(
+  "in a forced-colours theme the launcher has a frame before the chat is there, and its number one (W11)",
+  async () => {
+    const options = { forcedColors: "active", reducedMotion: "reduce" } as const;
+    const tag = pageWith({ "data-api-url": it.service.url, "data-lang": "en" });
+    const { page, launcher } = await it.glance(it.site.page("/", tag), options);
+    expect(await page.locator("kefu-chat .panel").count()).toBe(0);
+    expect(await isDrawn(launcher)).toBe(true);
+    const unread = await staged({ scene: "unread", lang: "en" }, options);
+    expect(await isDrawn(unread.locator("kefu-chat .launcher"), "::after")).toBe(true);
+  },
+);
+
+/** Whether a frame of the element is drawn, or its surface has another colour than the page. */
+function isDrawn(node: Locator, pseudo?: string): Promise<boolean> {
+  return node.evaluate((element, part) => {
+    const { outlineWidth, outlineStyle, borderTopWidth, borderTopStyle, backgroundColor } =
+      getComputedStyle(element, part);
+    const frames = [outlineWidth + outlineStyle, borderTopWidth + borderTopStyle];
+    const canvas = document.body.appendChild(document.createElement("i"));
+    canvas.style.background = "Canvas";
+    const isFilled = getComputedStyle(canvas).backgroundColor !== backgroundColor;
+    canvas.remove();
+    return frames.includes("1pxsolid") || isFilled;
+  }, pseudo);
+}
 
 test("every button that is only an icon has its name as a tooltip (D14)", async () => {
   const context = await it.browser.newContext({ viewport: DESKTOP });

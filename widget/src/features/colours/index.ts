@@ -13,8 +13,9 @@ const LONGEST = 20_000;
 
 export default function colours({ root }: Kit): Feature {
   const { CSS: css, Highlight } = root?.ownerDocument.defaultView ?? {};
-  // Firefox before release 140 has none.
-  if (!css?.highlights || !Highlight) return {};
+  // Firefox before release 140 has none. Where a theme of the system forces its colours, they are those
+  // of a selection.
+  if (!css?.highlights || !Highlight || matchMedia("(forced-colors: active)").matches) return {};
   adopt(root, stylesheet);
   const kinds: readonly TokenKind[] = ["comment", "string", "number", "keyword"];
   const highlights = new Map(kinds.map((kind) => [kind, new Highlight()]));
