@@ -94,6 +94,7 @@ export default {
   notPicture: "لا يمكن إرسال هذا الملف. يمكن إرسال صور JPEG أو PNG أو WebP.",
   bigPicture: "هذه الصورة أكبر من أن تُرسل.",
   manyPictures: "يمكن إرسال ثلاث صور على الأكثر مع السؤال.",
+  picturesRefused: "رُفض السؤال مع صوره. يُرجى إرساله من دونها.",
   pictureGone: "لم تعد الصورة موجودة هنا",
   endings: {
     whole: "اكتملت الإجابة",

@@ -95,6 +95,7 @@ export default {
   notPicture: "Diese Datei kann nicht gesendet werden. Bilder in JPEG, PNG oder WebP schon.",
   bigPicture: "Dieses Bild ist zu groß zum Senden.",
   manyPictures: "Mit einer Frage können höchstens drei Bilder gesendet werden.",
+  picturesRefused: "Die Frage wurde mit ihren Bildern abgelehnt. Bitte senden Sie sie ohne Bilder.",
   pictureGone: "Das Bild ist nicht mehr da",
   endings: {
     whole: "Die Antwort ist vollständig",

@@ -95,6 +95,7 @@ export default {
   notPicture: "Este archivo no se puede enviar. Sí las imágenes JPEG, PNG o WebP.",
   bigPicture: "Esta imagen es demasiado grande para enviarla.",
   manyPictures: "Con una pregunta se pueden enviar tres imágenes como máximo.",
+  picturesRefused: "La pregunta se ha rechazado con sus imágenes. Envíela sin ellas, por favor.",
   pictureGone: "La imagen ya no está aquí",
   endings: {
     whole: "La respuesta está completa",

@@ -96,6 +96,7 @@ export default {
   notPicture: "Ce fichier ne peut pas être envoyé. Les images JPEG, PNG ou WebP le peuvent.",
   bigPicture: "Cette image est trop grande pour être envoyée.",
   manyPictures: "Trois images au plus peuvent être envoyées avec une question.",
+  picturesRefused: "La question a été refusée avec ses images. Veuillez l’envoyer sans images.",
   pictureGone: "L’image n’est plus là",
   endings: {
     whole: "La réponse est terminée",

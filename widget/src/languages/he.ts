@@ -94,6 +94,7 @@ export default {
   notPicture: "אי אפשר לשלוח את הקובץ הזה. אפשר לשלוח תמונות JPEG, ‏PNG או WebP.",
   bigPicture: "התמונה גדולה מכדי לשלוח אותה.",
   manyPictures: "אפשר לשלוח עד שלוש תמונות עם שאלה.",
+  picturesRefused: "השאלה נדחתה עם התמונות שלה. נא לשלוח אותה בלי תמונות.",
   pictureGone: "התמונה כבר לא כאן",
   endings: {
     whole: "התשובה הושלמה",

@@ -94,6 +94,7 @@ export default {
   notPicture: "Berkas ini tidak dapat dikirim. Gambar JPEG, PNG, atau WebP dapat dikirim.",
   bigPicture: "Gambar ini terlalu besar untuk dikirim.",
   manyPictures: "Paling banyak tiga gambar dapat dikirim bersama satu pertanyaan.",
+  picturesRefused: "Pertanyaan ini ditolak bersama gambarnya. Silakan kirim tanpa gambar.",
   pictureGone: "Gambar sudah tidak ada di sini",
   endings: {
     whole: "Jawaban selesai",

@@ -95,6 +95,7 @@ export default {
   notPicture: "このファイルは送信できません。JPEG、PNG、WebP の画像は送信できます。",
   bigPicture: "この画像は大きすぎて送信できません。",
   manyPictures: "一つの質問で送信できる画像は 3 枚までです。",
+  picturesRefused: "画像付きの質問は受け付けられませんでした。画像なしで送信してください。",
   pictureGone: "画像はもうここにありません",
   endings: {
     whole: "回答が終わりました",

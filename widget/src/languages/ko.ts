@@ -94,6 +94,7 @@ export default {
   notPicture: "이 파일은 보낼 수 없습니다. JPEG, PNG, WebP 사진은 보낼 수 있습니다.",
   bigPicture: "이 사진은 너무 커서 보낼 수 없습니다.",
   manyPictures: "질문 하나에 사진은 세 장까지 보낼 수 있습니다.",
+  picturesRefused: "사진이 포함된 질문이 거부되었습니다. 사진 없이 보내 주세요.",
   pictureGone: "사진이 더 이상 여기에 없습니다",
   endings: {
     whole: "답변이 끝났습니다",

@@ -95,6 +95,7 @@ export default {
   notPicture: "Este arquivo não pode ser enviado. Imagens JPEG, PNG ou WebP podem.",
   bigPicture: "Esta imagem é grande demais para ser enviada.",
   manyPictures: "Com uma pergunta podem ser enviadas no máximo três imagens.",
+  picturesRefused: "A pergunta foi recusada com as imagens. Envie-a sem elas, por favor.",
   pictureGone: "A imagem não está mais aqui",
   endings: {
     whole: "A resposta está completa",

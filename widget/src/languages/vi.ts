@@ -95,6 +95,7 @@ export default {
   notPicture: "Không thể gửi tệp này. Có thể gửi ảnh JPEG, PNG hoặc WebP.",
   bigPicture: "Ảnh này quá lớn để gửi.",
   manyPictures: "Có thể gửi nhiều nhất ba ảnh cùng một câu hỏi.",
+  picturesRefused: "Câu hỏi kèm ảnh đã bị từ chối. Vui lòng gửi lại không kèm ảnh.",
   pictureGone: "Ảnh không còn ở đây nữa",
   endings: {
     whole: "Đã trả lời xong",
