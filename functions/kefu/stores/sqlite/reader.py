@@ -56,7 +56,7 @@ class Reader:
 
     def _query(self, work: Callable[[sqlite3.Connection], T], ended: threading.Event) -> T:
         try:
-            with closing(sqlite3.connect(self._uri, self._busy_timeout, uri=True)) as db:
+            with closing(sqlite3.connect(self._uri, timeout=self._busy_timeout, uri=True)) as db:
                 db.execute("PRAGMA query_only = ON")
                 # `interrupt()` is not used: it has no effect between two statements.
                 db.set_progress_handler(ended.is_set, STEPS_PER_CHECK)
