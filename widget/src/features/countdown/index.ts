@@ -1,10 +1,12 @@
 /** The seconds until the widget tries again by itself, in the note about the delay. */
 
 import type { Feature, Kit } from "../../answer/feature.ts";
-import { element } from "../../open/view/dom.ts";
+import { adopt, element } from "../../open/view/dom.ts";
+import stylesheet from "./countdown.css";
 import { ENGLISH } from "./english.ts";
 
-export default function countdown({ texts, speak }: Kit): Feature {
+export default function countdown({ root, texts, speak }: Kit): Feature {
+  adopt(root, stylesheet);
   const { tryingAgain } = { ...ENGLISH, ...texts };
   return {
     /** Counts down until the note is removed. Screen readers announce the number once, at the start. */
