@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -32,6 +33,8 @@ class SqliteMemory(SqliteFile):
         self.tidying.append(partial(_forget_least_used, most=most))
         # The event loop may run in another thread than the one that builds the service.
         self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        # `kefu doctor` builds a service only to see whether that succeeds.
+        weakref.finalize(self, self._memory.close)
         self._memory.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         set_up(self._memory)
         migrate(self._memory)
