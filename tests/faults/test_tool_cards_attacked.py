@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -259,6 +260,7 @@ async def test_a7_an_endless_call_ends(folder: Path) -> None:
 
 async def test_a11_calls_previews_and_cards_have_a_rate(folder: Path) -> None:
     """A chat has 60 calls in ten minutes, and five cards in an hour."""
+    started = time.monotonic()
     async with AttackedSite(folder, tables=TABLES) as site:
         for number in range(40):
             site.shop.orders[f"n{number}"] = {"items": 1}
@@ -272,7 +274,8 @@ async def test_a11_calls_previews_and_cards_have_a_rate(folder: Path) -> None:
             steps = [[("cancel_order", order_id(f"m{number}-{n}"))] for n in range(5)]
             code = site.model.order(*steps)
             await site.process.ask(f"Please. {code}", answer)
-        assert len(site.shop.requests) == 60
+        later = (time.monotonic() - started) // 10  # one more is granted every ten seconds
+        assert 60 <= len(site.shop.requests) <= 60 + later
 
 
 async def test_a11_the_summary_for_a_person_has_no_link(folder: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +120,7 @@ class Sold(NamedTuple):
 
     def expire(self, session: str) -> None:
         """Let eleven minutes pass for the cards of a chat."""
-        with sqlite3.connect(self.stage.service.folder / FILE) as database:
+        with closing(sqlite3.connect(self.stage.service.folder / FILE)) as database, database:
             asked = "SELECT question_id, steps FROM turns WHERE session = ? AND steps != ''"
             for id, steps in database.execute(asked, [session]).fetchall():
                 uses = json.loads(steps)
