@@ -1,35 +1,11 @@
 /** The texts of a language. English is built in; any other language is fetched beside the chat. */
 
-import type { AnswerTexts } from "./answer/english.ts";
-import type { CommentTexts } from "./features/comment/english.ts";
-import type { ContactTexts } from "./features/contact/english.ts";
-import type { CountdownTexts } from "./features/countdown/english.ts";
-import type { EarlierTexts } from "./features/earlier/english.ts";
-import type { EditTexts } from "./features/edit/english.ts";
-import type { PictureTexts } from "./features/images/english.ts";
-import type { ReasonTexts } from "./features/refusal/english.ts";
-import type { TalkTexts } from "./features/talk/english.ts";
-import type { TipTexts } from "./features/tip/english.ts";
-import type { ToolTexts } from "./features/tools/english.ts";
-import type { RefusalTexts } from "./features/tools/refusal-english.ts";
-import type { Texts } from "./open/english.ts";
-
-/** The content of a dictionary in languages/. A text that is not translated is shown in English. */
-export type Dictionary = Partial<
-  Texts &
-    AnswerTexts &
-    CommentTexts &
-    ContactTexts &
-    CountdownTexts &
-    EarlierTexts &
-    EditTexts &
-    PictureTexts &
-    ReasonTexts &
-    TalkTexts &
-    TipTexts &
-    ToolTexts &
-    RefusalTexts
->;
+/**
+ * The content of a dictionary in languages/: each file of English texts declares its own ones here. A text
+ * that is not translated is shown in English.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: the files of texts extend it
+export interface Dictionary {}
 
 declare global {
   /** A hash over all dictionaries, which is part of their names; set by the build. */

@@ -51,3 +51,7 @@ export const ENGLISH: AnswerTexts = {
   newest: "Go to the newest message",
   reconnecting: "The connection was lost. Reconnecting…",
 };
+
+declare module "../dictionaries.ts" {
+  interface Dictionary extends Partial<AnswerTexts> {}
+}

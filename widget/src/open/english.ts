@@ -62,3 +62,7 @@ export const ENGLISH: Texts = {
     disconnected: "The connection was lost. Please try again.",
   },
 };
+
+declare module "../dictionaries.ts" {
+  interface Dictionary extends Partial<Texts> {}
+}

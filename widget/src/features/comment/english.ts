@@ -11,3 +11,7 @@ export const ENGLISH: CommentTexts = {
   whatIsWrong: "What was wrong with this answer? (optional)",
   thanks: "Thank you for telling us",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<CommentTexts> {}
+}

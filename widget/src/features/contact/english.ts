@@ -20,3 +20,7 @@ export const ENGLISH: ContactTexts = {
   yourQuestion: "Your question",
   requestSent: "Thank you. We have your message and will write to you.",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<ContactTexts> {}
+}

@@ -8,3 +8,7 @@ export interface CountdownTexts {
 export const ENGLISH: CountdownTexts = {
   tryingAgain: "Trying again in {seconds} s",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<CountdownTexts> {}
+}

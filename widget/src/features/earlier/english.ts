@@ -6,3 +6,7 @@ export interface EarlierTexts {
 }
 
 export const ENGLISH: EarlierTexts = { earlier: "Earlier messages" };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<EarlierTexts> {}
+}

@@ -10,3 +10,7 @@ export const ENGLISH: EditTexts = {
   editing: "You are changing your last question",
   discard: "Leave it as it was",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<EditTexts> {}
+}

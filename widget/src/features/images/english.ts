@@ -37,3 +37,7 @@ export const ENGLISH: PictureTexts = {
   picturesRefused: "The question was refused with its pictures. Please send it without them.",
   pictureGone: "The picture is not here any more",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<PictureTexts> {}
+}

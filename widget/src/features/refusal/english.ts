@@ -13,3 +13,7 @@ export const ENGLISH: ReasonTexts = {
   spent: "There are no answers left for today. Please come back tomorrow.",
   notHuman: "The check for robots did not pass. Please try again.",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<ReasonTexts> {}
+}

@@ -32,3 +32,7 @@ export const ENGLISH: TalkTexts = {
   wrote: "{name} wrote to you",
   delivered: "Your message was sent",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<TalkTexts> {}
+}

@@ -8,3 +8,7 @@ export interface TipTexts {
 export const ENGLISH: TipTexts = {
   dismiss: "Dismiss",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<TipTexts> {}
+}

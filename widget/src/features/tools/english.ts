@@ -41,3 +41,7 @@ export const ENGLISH: ToolTexts = {
   expired: "This question has expired. Please ask again.",
   gone: "This is no longer possible.",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<ToolTexts> {}
+}

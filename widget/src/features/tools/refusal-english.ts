@@ -12,3 +12,7 @@ export const ENGLISH: RefusalTexts = {
   superseded: "You wrote another message since, so nothing was changed.",
   taken: "A person answers this chat now. Please ask them.",
 };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<RefusalTexts> {}
+}
