@@ -87,7 +87,7 @@ def crowd(staged: Staged, tmp_path: Path) -> Iterator[Crowd]:
 
 
 async def test_a20_each_of_many_answers_at_once_has_its_own_visitors_results(crowd: Crowd) -> None:
-    crowd.shop.delay = 0.05
+    crowd.shop.delay = 0.4
     room = asyncio.Semaphore(AT_ONCE)
 
     async def visit(number: int) -> Answer:

@@ -487,6 +487,7 @@ def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
         )
     assert (seen["errors"], seen["axe"]) == ([], [])
     assert re.fullmatch(r"Store: [1-9] of 1 MB\.", seen["use"][0])
-    assert seen["first"] == seen["off"]
-    # So the store is nearly full, or full.
-    assert re.search("full: (new chats are answered, but not|no message is) stored", seen["off"][0])
+    # So the store is nearly full, or full; an answer that ended late may have filled it meanwhile.
+    is_full = re.compile("full: (new chats are answered, but not|no message is) stored")
+    assert is_full.search(seen["first"][0])
+    assert is_full.search(seen["off"][0])
