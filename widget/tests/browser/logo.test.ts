@@ -27,12 +27,12 @@ for (const [name, logo] of [
         if (!box) throw new Error(`${selector} is not shown`);
         return box;
       };
-      const [head, mark, heading] = [
-        await boxOf(".head img"),
-        await boxOf(".head .mark"),
-        await boxOf(".heading"),
-      ];
-      expect([head.width, head.height]).toEqual([72, 36]);
+      const sizeOf = async () => {
+        const { width, height } = await boxOf(".head img");
+        return [width, height];
+      };
+      await eventually(sizeOf, [72, 36]); // the panel grows while it opens
+      const [mark, heading] = [await boxOf(".head .mark"), await boxOf(".heading")];
       expect(mark.x + mark.width).toBeLessThan(heading.x);
       const [above, greeting] = [await boxOf(".log img"), await boxOf(".log > .answer")];
       expect([above.width, above.height]).toEqual([96, 48]);
@@ -57,8 +57,11 @@ test("without a logo the mark stands above the greeting, until the first questio
   it.service.script(answer(["Yes."]));
   const { page, panel, send } = await it.visit();
   const mark = panel.locator(".log > .answer > .mark");
-  const { width, height } = (await mark.boundingBox()) ?? {};
-  expect([width, height]).toEqual([48, 48]);
+  const sizeOf = async () => {
+    const { width, height } = (await mark.boundingBox()) ?? {};
+    return [width, height];
+  };
+  await eventually(sizeOf, [48, 48]); // the panel grows while it opens
   await send("Do you ship?");
   await page.locator("kefu-chat .actions").waitFor();
   expect(await mark.isVisible()).toBe(false);
