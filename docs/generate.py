@@ -169,7 +169,7 @@ def _argument(argument: argparse.Action) -> str:
         )
     value = argument.metavar or "|".join(argument.choices or ()) or argument.dest.upper()
     value = "" if argument.nargs == 0 else str(value)
-    value += {"*": " ...", "+": " ..."}.get(str(argument.nargs), "")
+    value += " ..." if argument.nargs in ("*", "+") else ""
     names = argument.option_strings or [""]
     shown = ", ".join(f"`{' '.join(filter(None, (name, value)))}`" for name in names)
     meaning = (argument.help or "") % {**vars(argument), "prog": "kefu"}

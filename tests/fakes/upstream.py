@@ -102,12 +102,12 @@ class ScriptedUpstream(Running):
 
     def start(self) -> Self:
         self._thread.start()
-        assert self._started.wait(60)
+        assert self._started.wait(5)
         return self
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(60)
+        self._thread.join(5)
         self._socket.close()
 
     async def _serve(self) -> None:

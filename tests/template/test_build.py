@@ -79,8 +79,11 @@ def served(widget: Path) -> set[str]:
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
-    features = [folder.name for folder in (ROOT / "widget/src/features").iterdir()]
-    later = ["answer", "open", *features]
+    names = (
+        "answer check colours comment contact countdown earlier edit follow-ups formulas hints"
+        " images mount open page page-tools refusal resume talk times tip tools webmcp"
+    )
+    later = names.split()
     parts = ("", ".*", *(f"-{name}.*" for name in later))
     scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}
     assert {name for name in kinds if name.endswith(".js")} == scripts

@@ -25,8 +25,8 @@ function fetches(page: Page): () => number {
 
 const offers = (page: Page) => page.locator("kefu-chat .person");
 const menu = (page: Page) => page.locator("kefu-chat .kept [role=menuitem]");
-/** The first two texts of the menu, also of the closed one: a person is offered in the second place. */
-const items = async (page: Page) => (await menu(page).allTextContents()).slice(0, 2);
+/** The texts of the menu, also of the closed one. */
+const items = (page: Page) => menu(page).allTextContents();
 
 for (const [attributes, expected] of [
   [{}, []],
@@ -44,7 +44,10 @@ for (const [attributes, expected] of [
       await idle();
     }
     await eventually(() => page.locator("kefu-chat .actions").count(), 2);
-    await eventually(() => items(page), ["New chat", ...expected, "Copy chat"].slice(0, 2));
+    await eventually(
+      () => items(page),
+      ["New chat", ...expected, "Copy chat", "Text size", "Download chat", "Delete chat"],
+    );
     expect(await offers(page).allInnerTexts()).toEqual(expected);
     expect(fetched()).toBe(expected.length);
     expect(errors).toEqual([]);
@@ -97,7 +100,10 @@ for (const [what, spoil] of [
       });
       await send(ASKS);
       await idle();
-      await eventually(() => items(page), ["New chat", "Copy chat"]);
+      await eventually(
+        () => items(page),
+        ["New chat", "Copy chat", "Text size", "Download chat", "Delete chat"],
+      );
       await page.locator("kefu-chat .actions").waitFor();
       await eventually(async () => fetched() > 0, true);
       await pause(300);
@@ -145,7 +151,10 @@ test("a service without a form and a link offers nothing (H1)", async () => {
   await send(ASKS);
   await idle();
   await (await described)?.finished();
-  await eventually(() => items(page), ["New chat", "Copy chat"]);
+  await eventually(
+    () => items(page),
+    ["New chat", "Copy chat", "Text size", "Download chat", "Delete chat"],
+  );
   expect(await offers(page).count()).toBe(0);
 });
 
