@@ -107,6 +107,15 @@ export function approval(card: Approval): string {
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 
+/** An act that lasts until `open` is called, as once the page shows what came before a cut. */
+export function gate(): { readonly until: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { until, open };
+}
+
 export const DONE = "data: [DONE]\n\n";
 export const PING = ": ping\n\n";
 

@@ -8,6 +8,7 @@ import {
   chunk,
   DONE,
   finish,
+  gate,
   PING,
   type Play,
   refusal,
@@ -218,9 +219,12 @@ for (const [what, end] of [
     `an answer that is ${what} is cancelled at the service: its model may go on (W7)`,
     daily(end === "reset"),
     async () => {
-      it.service.script({ acts: [{ send: chunk("Half") }, { wait: 300 }, end] });
-      const { send, retry } = await it.visit(QUICK);
+      const shown = gate();
+      it.service.script({ acts: [{ send: chunk("Half") }, shown, end] });
+      const { send, answers, retry } = await it.visit(QUICK);
       await send("hello");
+      await eventually(() => answers.innerText(), "Half");
+      shown.open();
       await retry.waitFor();
       const id = it.service.received[0]?.body.client_message_id;
       await eventually(() => it.service.cancelled, [id]);

@@ -95,7 +95,7 @@ const SAID: readonly (readonly [what: string, plays: readonly Play[], said: read
     ],
     [
       "a cut",
-      [{ acts: [{ send: PING + chunk("Once upon") }, { wait: 100 }, "reset"] }],
+      [{ acts: [{ send: PING + chunk("Once upon") }, { wait: 500 }, "reset"] }],
       ["Thinking…", "The connection was lost. Please try again."],
     ],
   ];

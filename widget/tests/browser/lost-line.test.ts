@@ -5,7 +5,7 @@
 
 import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, inSession, type Play } from "../scripted-service.ts";
+import { type Act, answer, chunk, gate, inSession, type Play } from "../scripted-service.ts";
 import { daily, eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
@@ -21,11 +21,9 @@ type Fault = keyof typeof FAULTS;
 
 const SECONDS = [20, 300];
 const WHOLE = "Half an answer is whole.";
-const CUT: Play = inSession(
-  { acts: [{ send: chunk("Half an ") }, { wait: 300 }, "reset"] },
-  "s1",
-  "t",
-);
+/** An answer that is cut when the page shows its beginning. */
+const cutAt = (shown: Act): Play =>
+  inSession({ acts: [{ send: chunk("Half an ") }, shown, "reset"] }, "s1", "t");
 
 /** Every request to the service fails while the returned object says so. */
 async function losing(page: Page, fault: Fault, url: string): Promise<{ isDown: boolean }> {
@@ -74,7 +72,8 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
       `an answer that is cut, ${fault} for ${seconds} s: it is whole afterwards, by itself`,
       daily(seconds === SECONDS[0]),
       async () => {
-        it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+        const shown = gate();
+        it.service.script(inSession(answer(["Hello."]), "s1", "t"), cutAt(shown));
         it.service.kept = [];
         it.service.answers.push(answer([WHOLE]));
         const visit = await it.visit();
@@ -86,6 +85,7 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
         line.isDown = true;
         await visit.send("Tell me");
         await eventually(() => visit.answers.last().innerText(), "Half an");
+        shown.open();
         expect(await pass(visit, seconds)).toBe(1);
         expect(await visit.answers.last().innerText()).toBe("Half an");
         line.isDown = false;

@@ -2,16 +2,14 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, inSession, type Play } from "../scripted-service.ts";
+import { type Act, answer, chunk, gate, inSession, type Play } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
-const CUT: Play = inSession(
-  { acts: [{ send: chunk("Half an ") }, { wait: 300 }, "reset"] },
-  "s1",
-  "t",
-);
+/** An answer that is cut when the page shows its beginning. */
+const cutAt = (shown: Act): Play =>
+  inSession({ acts: [{ send: chunk("Half an ") }, shown, "reset"] }, "s1", "t");
 
 /** Has the page note every text of a note that is ever visible, and every announcement. */
 async function watched(page: Page): Promise<void> {
@@ -39,9 +37,16 @@ const seenBy = (page: Page): Promise<string[]> =>
 const said = (page: Page, text: string): Promise<void> =>
   eventually(async () => (await seenBy(page)).includes(`said: ${text}`), true);
 
-/** A visitor whose first question was answered, so that the files are there. The next is cut. */
-async function visited(...answers: readonly Play[]): Promise<Visit> {
-  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+/** Sends a question, and lets its answer be cut once its beginning is shown. */
+async function askToBeCut(visit: Visit, { open }: { open: () => void }): Promise<void> {
+  await visit.send("Tell me");
+  await eventually(() => visit.answers.last().innerText(), "Half an");
+  open();
+}
+
+/** A visitor whose first question was answered, so that the files are there. The next is cut at `shown`. */
+async function visited(shown: Act, ...answers: readonly Play[]): Promise<Visit> {
+  it.service.script(inSession(answer(["Hello."]), "s1", "t"), cutAt(shown));
   it.service.kept = [];
   it.service.answers.push(...answers);
   const visit = await it.visit();
@@ -53,9 +58,10 @@ async function visited(...answers: readonly Play[]): Promise<Visit> {
 
 /** The same visitor, whose second question was sent. */
 async function asked(...answers: readonly Play[]): Promise<Visit> {
-  const visit = await visited(...answers);
+  const shown = gate();
+  const visit = await visited(shown, ...answers);
   await watched(visit.page);
-  await visit.send("Tell me");
+  await askToBeCut(visit, shown);
   return visit;
 }
 
@@ -70,16 +76,13 @@ test("an answer that is taken up at once shows and says nothing about the lost c
 });
 
 test("taking up that is slow says so after 1.5 seconds, until the text arrives", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const until = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const { page, answers, idle, trouble } = await asked({
-    acts: [{ until }, ...answer(["Half an answer is whole."]).acts],
+    acts: [held, ...answer(["Half an answer is whole."]).acts],
   });
   await eventually(() => trouble.allInnerTexts(), ["The connection was lost. Reconnecting…"]);
   expect(await answers.last().innerText()).toBe("Half an");
-  release();
+  held.open();
   await eventually(() => answers.last().innerText(), "Half an answer is whole.");
   await idle();
   expect(await trouble.count()).toBe(0);
@@ -100,14 +103,15 @@ test("taking up that fails shows the note with Retry, and says it", async () => 
 });
 
 test("if the file for taking up cannot be fetched, the note is shown", async () => {
-  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+  const shown = gate();
+  it.service.script(inSession(answer(["Hello."]), "s1", "t"), cutAt(shown));
   it.service.kept = [];
   const visit = await it.visit();
   await visit.page.route("**/chat-widget-resume.*", (route) => route.abort());
   await visit.send("Hello?");
   await visit.idle();
   await visit.page.locator("kefu-chat .actions").waitFor();
-  await visit.send("Tell me");
+  await askToBeCut(visit, shown);
   await eventually(
     () => visit.trouble.allInnerTexts(),
     ["The connection was lost. Please try again.\nRetry"],
@@ -123,7 +127,8 @@ async function arrive({ page, panel }: Visit): Promise<void> {
 
 /** The file for answers comes late; undefined: it does not come. */
 async function firstCut(answerAfterMs: number | undefined, ...answers: readonly Play[]) {
-  it.service.script(CUT);
+  const shown = gate();
+  it.service.script(cutAt(shown));
   it.service.kept = [];
   it.service.answers.push(...answers);
   const visit = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
@@ -134,7 +139,7 @@ async function firstCut(answerAfterMs: number | undefined, ...answers: readonly 
   });
   await arrive(visit);
   await watched(visit.page);
-  await visit.send("Tell me");
+  await askToBeCut(visit, shown);
   return visit;
 }
 
@@ -174,7 +179,8 @@ async function failing(page: Page, way: () => "refused" | "portal" | undefined):
 
 for (const way of ["refused", "portal"] as const) {
   test(`an answer goes on by itself after 20 seconds of ${way} requests, with one text at a time (M3)`, async () => {
-    const visit = await visited(answer(["Half an answer is whole."]));
+    const shown = gate();
+    const visit = await visited(shown, answer(["Half an answer is whole."]));
     const { page, answers, idle, trouble } = visit;
     let isDown = true;
     let requests = 0;
@@ -184,8 +190,7 @@ for (const way of ["refused", "portal"] as const) {
     });
     await page.clock.install();
     await watched(page);
-    await visit.send("Tell me");
-    await eventually(() => answers.last().innerText(), "Half an");
+    await askToBeCut(visit, shown);
     await eventually(async () => {
       await page.clock.runFor(1_000);
       return requests > 5;
@@ -206,12 +211,8 @@ for (const way of ["refused", "portal"] as const) {
 }
 
 test("an answer that is cut offline goes on by itself when the network is back (M3)", async () => {
-  let cut = (): void => {};
-  const until = new Promise<void>((resolve) => {
-    cut = resolve;
-  });
-  const first = inSession({ acts: [{ send: chunk("Half an ") }, { until }, "reset"] }, "s1", "t");
-  it.service.script(first);
+  const shown = gate();
+  it.service.script(cutAt(shown));
   it.service.kept = [];
   it.service.answers.push(answer(["Half an answer is whole."]));
   const visit = await it.visit();
@@ -223,7 +224,7 @@ test("an answer that is cut offline goes on by itself when the network is back (
   );
   await watched(page);
   await page.context().setOffline(true);
-  cut();
+  shown.open();
   await page.locator("kefu-chat .line", { hasText: "You are offline" }).waitFor();
   await pause(4_000);
   expect(await trouble.filter({ visible: true }).count()).toBe(0);
@@ -235,13 +236,8 @@ test("an answer that is cut offline goes on by itself when the network is back (
 });
 
 test("a first answer that is cut offline before the file for answers is there goes on, too (M3)", async () => {
-  let cut = (): void => {};
-  const until = new Promise<void>((resolve) => {
-    cut = resolve;
-  });
-  it.service.script(
-    inSession({ acts: [{ send: chunk("Half an ") }, { until }, "reset"] }, "s1", "t"),
-  );
+  const shown = gate();
+  it.service.script(cutAt(shown));
   it.service.kept = [];
   it.service.answers.push(answer(["Half an answer is whole."]));
   const visit = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
@@ -260,7 +256,7 @@ test("a first answer that is cut offline before the file for answers is there go
   await eventually(() => asked.length > 0, true);
   isAway = false;
   for (const fail of asked) fail();
-  cut();
+  shown.open();
   await trouble.waitFor();
   await page.context().setOffline(false);
   await eventually(() => answers.last().innerText(), "Half an answer is whole.");
@@ -270,13 +266,13 @@ test("a first answer that is cut offline before the file for answers is there go
 });
 
 test("an answer that was given up is taken up when the visitor comes back to the tab (M3)", async () => {
-  const visit = await visited(answer(["Half an answer is whole."]));
+  const shown = gate();
+  const visit = await visited(shown, answer(["Half an answer is whole."]));
   const { page, answers, idle, trouble } = visit;
   let isDown = true;
   await failing(page, () => (isDown ? "refused" : undefined));
   await page.clock.install();
-  await visit.send("Tell me");
-  await eventually(() => answers.last().innerText(), "Half an");
+  await askToBeCut(visit, shown);
   await eventually(async () => {
     await page.clock.runFor(4_000);
     return trouble.allInnerTexts();

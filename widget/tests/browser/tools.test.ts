@@ -10,6 +10,7 @@ import {
   DONE,
   errorEvent,
   finish,
+  gate,
   inSession,
   type KeptMessage,
   type Play,
@@ -455,9 +456,10 @@ for (const [at] of EVENTS.entries()) {
   test(`a line that is cut after event ${at + 1} is taken up, and no ring turns for ever (A14)`, async () => {
     const whole: Play = { acts: [{ send: EVENTS.join("") + END }] };
     for (const answers of [[whole], []]) {
+      const cut = gate();
       it.service.script(
         inSession(answer(["Hello."]), "s1", "t1"),
-        mine({ send: EVENTS.slice(0, at + 1).join("") }, { wait: 100 }, "reset"),
+        mine({ send: EVENTS.slice(0, at + 1).join("") }, cut, "reset"),
       );
       it.service.kept = [];
       it.service.answers.push(...answers);
@@ -466,6 +468,8 @@ for (const [at] of EVENTS.entries()) {
       await visit.page.locator("kefu-chat .actions").waitFor();
       await visit.send("Cancel my order");
       const { yes, folded, steps } = parts(visit);
+      await steps.first().waitFor({ state: "attached" });
+      cut.open();
       if (answers.length > 0) {
         await yes.waitFor();
         await eventually(() => folded.allInnerTexts(), ["Looked up 2 things"]);
@@ -486,12 +490,15 @@ for (const [at] of EVENTS.entries()) {
 test("a click whose line is cut at each event is taken up with the card's id (A10)", async () => {
   const events = [cancelling("input-available"), cancelling("output-available"), chunk("Done.")];
   for (const at of events.keys()) {
+    const cut = gate();
     const visit = await asked(
       asking(),
-      mine({ send: events.slice(0, at + 1).join("") }, { wait: 100 }, "reset"),
+      mine({ send: events.slice(0, at + 1).join("") }, cut, "reset"),
     );
     it.service.answers.push({ acts: [{ send: events.join("") + END }] });
     await visit.yes.click();
+    await visit.steps.filter({ hasText: CANCEL }).waitFor({ state: "attached" });
+    cut.open();
     await eventually(visit.state, "done");
     await eventually(() => visit.answers.last().innerText(), "Done.");
     await visit.idle();

@@ -218,7 +218,7 @@ const ENDINGS: readonly (readonly [string, readonly Play[], number, number, stri
   ["silence after text", [{ acts: [{ send: chunk("a") }, "silence"] }], 3, 1, "disconnected", "a"],
   [
     "a reset after text",
-    [{ acts: [{ send: chunk("a") }, { wait: 30 }, "reset"] }],
+    [{ acts: [{ send: chunk("a") }, { wait: 300 }, "reset"] }],
     3,
     1,
     "disconnected",

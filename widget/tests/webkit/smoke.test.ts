@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../browser/harness.ts";
-import { answer, chunk, type Play, refusal, ScriptedService } from "../scripted-service.ts";
+import { answer, chunk, gate, type Play, refusal, ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site, tagWith } from "../site.ts";
 import { MISSING, WebKit } from "./driver.ts";
 
@@ -220,9 +220,12 @@ describe.skipIf(!CAN_RUN)("WebKit", () => {
   });
 
   test("a broken connection keeps the text, and Retry gets the whole answer", async () => {
-    service.script({ acts: [{ send: chunk("They are") }, { wait: 100 }, "reset"] }, WHOLE);
+    const shown = gate();
+    service.script({ acts: [{ send: chunk("They are") }, shown, "reset"] }, WHOLE);
     await visit();
     await ask("Are they warm?");
+    await shows(ANSWER, "They are");
+    shown.open();
     await eventually(() => read(".retry", (button) => button.checkVisibility()), true);
     await shows(ANSWER, "They are");
     await click(".retry");
