@@ -93,11 +93,13 @@ export async function dictionaries() {
   );
 }
 
-/** The English texts in the files `english.ts` below `folder`. */
+/** The English texts below `folder`: those of the files `english.ts`, and of features that say few words. */
 export async function english(folder = "") {
   const place = new URL(folder, SOURCES);
   const paths = await readdir(place, { recursive: true });
-  const found = paths.filter((path) => path.endsWith("english.ts")).sort();
+  const found = paths
+    .filter((path) => /english\.ts$|^features\/[^/]+\/index\.ts$/u.test(path))
+    .sort();
   const texts = found.map(async (path) => (await imported(new URL(path, place))).ENGLISH);
   return Object.assign({}, ...(await Promise.all(texts)));
 }
@@ -143,6 +145,7 @@ export async function imported(source) {
     write: false,
     format: "esm",
     platform: "node",
+    plugins: [stylesheets],
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
   return import(`data:text/javascript;base64,${code}`);

@@ -79,11 +79,9 @@ def served(widget: Path) -> set[str]:
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[\w-]{12}\.", ".*.", name) for name in plain}
-    names = (
-        "answer check colours comment contact countdown earlier edit follow-ups formulas hints"
-        " images mount open page page-tools refusal resume talk times tip tools webmcp"
-    )
-    later = names.split()
+    features = {folder.name for folder in (ROOT / "widget/src/features").iterdir()}
+    assert {"check", "contact", "images", "resume", "tools"} < features
+    later = {"answer", "open", *features}
     parts = ("", ".*", *(f"-{name}.*" for name in later))
     scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}
     assert {name for name in kinds if name.endswith(".js")} == scripts

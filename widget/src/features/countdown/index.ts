@@ -3,7 +3,13 @@
 import type { Feature, Kit } from "../../answer/feature.ts";
 import { adopt, element } from "../../open/view/dom.ts";
 import stylesheet from "./countdown.css";
-import { ENGLISH } from "./english.ts";
+
+/** In English. `{seconds}`: a number. */
+export const ENGLISH = { tryingAgain: "Trying again in {seconds} s" };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<typeof ENGLISH> {}
+}
 
 export default function countdown({ root, texts, speak }: Kit): Feature {
   adopt(root, stylesheet);

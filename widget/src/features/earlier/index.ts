@@ -8,7 +8,13 @@ import type { Feature, Kit } from "../../answer/feature.ts";
 import { isLong, KEPT_ROWS } from "../../answer/long.ts";
 import { adopt, button } from "../../open/view/dom.ts";
 import stylesheet from "./earlier.css";
-import { ENGLISH } from "./english.ts";
+
+/** In English: the button above the oldest message on the page. */
+export const ENGLISH = { earlier: "Earlier messages" };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<typeof ENGLISH> {}
+}
 
 export default function earlier({ root, texts }: Kit): Feature {
   adopt(root, stylesheet);

@@ -7,7 +7,17 @@ import { isComposing } from "../../open/view/composer.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import { CLOSE, icon } from "../../open/view/icons.ts";
 import stylesheet from "./edit.css";
-import { ENGLISH } from "./english.ts";
+
+/** In English. */
+export const ENGLISH = {
+  editing: "You are changing your last question",
+  /** The label of the button that leaves the question as it was. */
+  discard: "Leave it as it was",
+};
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<typeof ENGLISH> {}
+}
 
 /** Whether the question of the last turn may be replaced, unlike a message to a person or a click on a card. */
 function mayChange(turn: Turn): boolean {

@@ -5,10 +5,21 @@
 
 import type { Feature, Kit } from "../../answer/feature.ts";
 import type { Refusal, Turn } from "../../open/turn.ts";
-import { ENGLISH, type ReasonTexts } from "./english.ts";
 import { refusesPage } from "./probe.ts";
 
-const TEXTS: Readonly<Record<Refusal, keyof ReasonTexts>> = {
+/** In English. */
+export const ENGLISH = {
+  refused: "The chat is not available on this page.",
+  tooLong: "The message is too long. Please shorten it.",
+  spent: "There are no answers left for today. Please come back tomorrow.",
+  notHuman: "The check for robots did not pass. Please try again.",
+};
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<typeof ENGLISH> {}
+}
+
+const TEXTS: Readonly<Record<Refusal, keyof typeof ENGLISH>> = {
   forbidden: "refused",
   too_large: "tooLong",
   budget_exhausted: "spent",

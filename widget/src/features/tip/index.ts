@@ -10,8 +10,14 @@ import type { Feature, Kit } from "../../answer/feature.ts";
 import { adopt, button, element } from "../../open/view/dom.ts";
 import { CLOSE, icon } from "../../open/view/icons.ts";
 import { type Settings, textOf } from "../../settings.ts";
-import { ENGLISH } from "./english.ts";
 import stylesheet from "./tip.css";
+
+/** In English: the label of the button that removes the tip beside the launcher. */
+export const ENGLISH = { dismiss: "Dismiss" };
+
+declare module "../../dictionaries.ts" {
+  interface Dictionary extends Partial<typeof ENGLISH> {}
+}
 
 /** In the session storage, after the visitor has acted. */
 const KEY = "kefu-chat:tip";
