@@ -129,6 +129,9 @@ check: setup ## format, lint, types and import contracts: seconds
 SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
 ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
+else
+AGAIN := || { echo "== What failed, once more, with nothing beside it"; \
+	  $(BIN)/pytest --last-failed --last-failed-no-failures none --ignore tests/e2e; }
 endif
 
 test: check ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
@@ -140,7 +143,7 @@ test-python: setup .venv/model
 ifneq ($(CI),true)
 	@echo "Left out: tests marked slow. To run them, too: $(BIN)/pytest -m slow, or CI=true make test"
 endif
-	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW) $(AGAIN)
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e $(NOT_SLOW)
 

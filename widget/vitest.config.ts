@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const IS_CI = process.env.CI === "true";
+
 const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /** They take long, and one of them alone at the end would leave the other processors idle. */
@@ -19,6 +21,8 @@ class LongFilesFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
+    // It names the tests that passed at the second attempt alone.
+    reporters: IS_CI ? ["verbose"] : ["default"],
     sequence: { sequencer: LongFilesFirst },
     tags: [
       {
@@ -43,6 +47,8 @@ export default defineConfig({
           name: "browser",
           include: ["tests/browser/*.test.ts"],
           ...PATIENT,
+          // CI's machine is often busy.
+          retry: IS_CI ? 1 : 0,
           maxWorkers: 4,
           // A process per worker, not per file: each one imports Playwright and starts a browser.
           isolate: false,
