@@ -93,7 +93,7 @@ def source() -> str:
     [
         (
             "docs/trouble.md",
-            ("open/english.ts", "answer/english.ts", "features/refusal/english.ts"),
+            ("open/english.ts", "answer/english.ts", "features/refusal/index.ts"),
         ),
         ("docs/zh/trouble.md", ("languages/zh-CN.ts",)),
     ],

@@ -31,11 +31,13 @@ class HookContext(NamedTuple):
     now: float
     """Unix time in seconds."""
     profile: Mapping[str, str] = MappingProxyType({})
-    """Facts about the visitor from the page. The page's facts are not verified."""
+    """Facts about the visitor. Those of the page, which are not in `claims`, are not verified."""
     user: str = ""
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     history: Sequence[Message] = ()
     """The older messages of the chat, oldest first; only for `context` and `history`."""
+    claims: Mapping[str, str] = MappingProxyType({})
+    """The part of `profile` from a checked user token."""
     summarize: Summarize | None = None
     """Summarizes messages with the model; the tokens count for the daily budget. `summarize` is set
     only in `history`, for functions that are asynchronous.

@@ -116,7 +116,9 @@ class KeptConversation:
     async def save_question(self) -> KnownAnswer | None:
         deps, incoming, clock = self._deps, self._incoming, self._deps.clock
         asked_at = self._session.created_at if self.is_new else clock.now()
-        self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
+        self._visit = HookContext(
+            self._session, asked_at, incoming.profile, incoming.owner, claims=incoming.claims
+        )
         if incoming.click:
             return await self._clicked(incoming.click)
         if (incoming.client_message_id or "").startswith(APPROVAL):
