@@ -7,13 +7,13 @@ import contextlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -50,9 +50,11 @@ class Front:
         self.url = f"http://127.0.0.1:{self.port}"
         self._file = folder / "nginx.conf"
         self._process: subprocess.Popen[bytes] | None = None
+        self._shown = 0
 
     def show(self, *servers: Stage) -> None:
-        """Begin to send requests to these servers."""
+        """Send requests to these servers, from when this returns."""
+        self._shown += 1
         upstreams = "".join(f"server 127.0.0.1:{one.service.port};\n" for one in servers)
         paths = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         scratch = "".join(f"{name}_temp_path {self.folder}/{name};\n" for name in paths)
@@ -62,16 +64,18 @@ class Front:
             f"http {{\naccess_log off;\n{scratch}upstream kefu {{\n{upstreams}}}\n"
             f"server {{\nlisten 127.0.0.1:{self.port};\nlocation / {{\n"
             "proxy_pass http://kefu;\nproxy_http_version 1.1;\nproxy_set_header Host $host;\n"
-            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n}\n}\n}\n"
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n}\n"
+            f"location = /shown {{\nreturn 200 '{self._shown}';\n}}\n}}\n}}\n"
         )
         if self._process is None:
             self._process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL)
-            while self._process.poll() is None:
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", self.port)).close()
-                    return
         else:
             self._process.send_signal(signal.SIGHUP)
+        # A busy machine takes longer than a second for it.
+        while self._process.poll() is None:
+            with contextlib.suppress(OSError), urlopen(f"{self.url}/shown", timeout=10) as reply:
+                if int(reply.read()) == self._shown:
+                    return
 
     def _command(self) -> list[str]:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
