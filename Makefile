@@ -129,7 +129,8 @@ check: setup ## format, lint, types and import contracts: seconds
 SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
 ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
-else
+endif
+ifeq ($(CI),true)
 AGAIN := || { echo "== What failed, once more, with nothing beside it"; \
 	  $(BIN)/pytest --last-failed --last-failed-no-failures none --ignore tests/e2e; }
 endif
@@ -143,7 +144,7 @@ test-python: setup .venv/model
 ifneq ($(CI),true)
 	@echo "Left out: tests marked slow. To run them, too: $(BIN)/pytest -m slow, or CI=true make test"
 endif
-	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW) $(AGAIN)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW)$(AGAIN)
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e $(NOT_SLOW)
 

@@ -42,12 +42,22 @@ def test_the_contributors_page_names_the_three_places_where_a_case_runs() -> Non
 def test_make_test_leaves_out_the_slow_python_tests_alone_and_ci_none() -> None:
     """What one line ignores, such as tests/e2e, another one runs."""
     runs = re.findall(r"^\t\$\(BIN\)/pytest (.+)$", MAKEFILE, re.MULTILINE)
-    assert runs == ["$(SIDE_BY_SIDE) $(NOT_SLOW)", "tests/e2e $(NOT_SLOW)"]
+    assert runs == ["$(SIDE_BY_SIDE) $(NOT_SLOW)$(AGAIN)", "tests/e2e $(NOT_SLOW)"]
     [side_by_side] = re.findall(r"^SIDE_BY_SIDE := (.+)$", MAKEFILE, re.MULTILINE)
     assert re.findall(r"--ignore (\S+)", side_by_side) == ["tests/e2e"]
     assert not re.search(r"(^| )(-k|-m|--deselect)", side_by_side)
     assert 'ifneq ($(CI),true)\nNOT_SLOW := -m "not slow"\nendif\n' in MAKEFILE
     assert MAKEFILE.count("NOT_SLOW :=") == 1
+
+
+def test_in_ci_what_failed_beside_others_runs_once_more_and_nothing_else_does() -> None:
+    again = re.findall(
+        r"^ifeq \(\$\(CI\),true\)\nAGAIN := (.+)\\\n(.+)\nendif$", MAKEFILE, re.MULTILINE
+    )
+    wanted = "--last-failed --last-failed-no-failures none --ignore tests/e2e"
+    assert [line.strip() for _, line in again] == [f"$(BIN)/pytest {wanted}; }}"]
+    assert MAKEFILE.count("AGAIN :=") == 1
+    assert "retry: IS_CI ? 1 : 0," in (ROOT / "widget/vitest.config.ts").read_text(encoding="utf-8")
 
 
 def test_every_test_of_the_widget_is_run_by_a_command_of_the_makefile() -> None:
