@@ -93,12 +93,12 @@ export async function dictionaries() {
   );
 }
 
-/** The English texts below `folder`: those of the files `english.ts`, and of features that say few words. */
+/** The English texts below `folder`: `ENGLISH` of each file `english.ts`, and of each feature's `index.ts`. */
 export async function english(folder = "") {
   const place = new URL(folder, SOURCES);
   const paths = await readdir(place, { recursive: true });
   const found = paths
-    .filter((path) => /english\.ts$|^features\/[^/]+\/index\.ts$/u.test(path))
+    .filter((path) => /english\.ts$|^features\/[^/]+\/index\.ts$/u.test(folder + path))
     .sort();
   const texts = found.map(async (path) => (await imported(new URL(path, place))).ENGLISH);
   return Object.assign({}, ...(await Promise.all(texts)));

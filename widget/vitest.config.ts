@@ -21,7 +21,7 @@ class LongFilesFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // It names the tests that passed at the second attempt alone.
+    // The verbose one names the tests that passed only at the second attempt.
     reporters: IS_CI ? ["verbose"] : ["default"],
     sequence: { sequencer: LongFilesFirst },
     tags: [

@@ -141,7 +141,7 @@ async def check_stored(visitor: Chatty) -> int:
             SessionId(visitor.session_id or ""), limit=2000, now=time.time() + LEASE
         )
     assert [m.id for m in kept] == sorted({m.id for m in kept})
-    # A message is `failed` if a busy machine could not save it within a second.
+    # A message is `failed` if a busy machine could not save it in time.
     assert {m.status for m in kept} <= {"ok", "interrupted", "failed"}
     refused = {m.content for m in kept if m.status == "failed"}
     assert refused.isdisjoint(question for question, _ in visitor.answered)

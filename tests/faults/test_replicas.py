@@ -37,7 +37,7 @@ from tests.faults.test_kill import (
 )
 from tests.parts.plugin import free_port
 from tests.parts.postgresql import Postgres
-from tests.web.test_contact import TOKEN
+from tests.web.test_contact import TOKEN, wait_until
 from tests.web.test_take_over import Operator, polled
 
 
@@ -71,11 +71,12 @@ class Front:
             self._process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL)
         else:
             self._process.send_signal(signal.SIGHUP)
-        # A busy machine takes longer than a second for it.
-        while self._process.poll() is None:
-            with contextlib.suppress(OSError), urlopen(f"{self.url}/shown", timeout=10) as reply:
-                if int(reply.read()) == self._shown:
-                    return
+        wait_until(self._is_shown)  # a busy machine takes longer than a second for it
+
+    def _is_shown(self) -> bool:
+        with contextlib.suppress(OSError), urlopen(f"{self.url}/shown", timeout=10) as reply:
+            return int(reply.read()) == self._shown
+        return False
 
     def _command(self) -> list[str]:
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -256,13 +257,13 @@ async def test_e2_a_rolling_restart_cuts_and_refuses_nobody(
     for number, old in enumerate(list(servers)):
         # As Kubernetes does: the proxy leaves the server out, and then the server is told to stop.
         # Otherwise connections that wait to be accepted are reset.
-        front.show(*(one for one in servers if one is not old))
+        await asyncio.to_thread(front.show, *(one for one in servers if one is not old))
         await asyncio.sleep(1.0)
         old.service.terminate()
         [servers[number]] = await asyncio.to_thread(
             lambda: replicas(1, like=servers[-1], drain=30, ip_requests_per_minute=0)
         )
-        front.show(*servers)
+        await asyncio.to_thread(front.show, *servers)
         assert await asyncio.to_thread(old.service.process.wait, 40) == 0
     is_over.set()
     await asyncio.gather(*asking)

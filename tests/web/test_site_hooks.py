@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -20,15 +18,9 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.running import HttpServer
 from tests.fakes.stage import ORIGIN, Stage
 from tests.parts.plugin import daily
+from tests.web.test_contact import wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs/hooks.md").read_text(encoding="utf-8")
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def started(staged: Staged, folder: Path, code: str, **environment: str) -> Stage:

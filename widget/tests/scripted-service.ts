@@ -308,6 +308,11 @@ export function inSession(play: Play, id: string, token: string): Play {
   return { ...play, headers: { ...play.headers, "X-Session-Id": id, "X-Session-Token": token } };
 }
 
+/** The beginning of an answer in a kept chat, whose line is cut at `shown`. */
+export function cutAt(shown: Act): Play {
+  return inSession({ acts: [{ send: chunk("Half an ") }, shown, "reset"] }, "s1", "t");
+}
+
 async function perform(play: Play, response: ServerResponse): Promise<void> {
   const type = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
   response.writeHead(play.status ?? 200, { ...CORS, ...type, ...play.headers });

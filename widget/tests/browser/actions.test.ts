@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish, PING, refusal } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, gate, PING, refusal } from "../scripted-service.ts";
 import { daily, eventually, pause, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
@@ -37,12 +37,9 @@ test("Copy takes the answer's Markdown source, and says so aloud; of code, too (
 });
 
 test("a new answer: the old one stays until it begins, and Stop keeps the text so far (W8)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script(answer(["The **old** one."]), {
-    acts: [{ send: PING }, { until: held }, { send: chunk("A ne") }, "silence"],
+    acts: [{ send: PING }, held, { send: chunk("A ne") }, "silence"],
   });
   const { page, send, idle, act, answers, input, errors } = await it.visit();
   await send("hello");
@@ -52,7 +49,7 @@ test("a new answer: the old one stays until it begins, and Stop keeps the text s
   expect(await answers.allInnerTexts()).toEqual([expect.stringMatching(/^The old one\./)]);
   expect(await page.locator("kefu-chat .actions").count()).toBe(0);
   expect(await input.evaluate((node: HTMLElement) => node.matches(":focus"))).toBe(true);
-  release();
+  held.open();
   await eventually(() => answers.allInnerTexts(), ["A ne"]);
   await pause(600);
   await act.click();
@@ -187,14 +184,11 @@ test("by keyboard: each of the four is reached with Tab and works with Enter and
 });
 
 test("late buttons are added to each finished answer; only the last one has the button for a new answer (W8)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script(answer(["one"]), answer(["```js\nlet two;\n```"]), refusal(400, "bad"));
   const { page, send, idle, answers, trouble } = await it.visit({}, {}, undefined, (page) =>
     page.route(/widget-answer/, async (route) => {
-      await held;
+      await held.until;
       await route.continue();
     }),
   );
@@ -203,7 +197,7 @@ test("late buttons are added to each finished answer; only the last one has the 
     await idle();
   }
   expect(await page.locator("kefu-chat .actions").count()).toBe(0);
-  release();
+  held.open();
   await eventually(() => page.locator("kefu-chat .actions").count(), 2);
   expect(await page.locator("kefu-chat .turn:last-child .again").count()).toBe(1);
   expect(await page.locator("kefu-chat .again").count()).toBe(1);
@@ -276,12 +270,9 @@ for (const hasTouch of [true, false]) {
 }
 
 test("an answer that ends behind a closed panel leaves a badge, until it is looked at (W8, W11)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script({
-    acts: [{ send: chunk("Ye") }, { until: held }, { send: chunk("s") + finish() + DONE }],
+    acts: [{ send: chunk("Ye") }, held, { send: chunk("s") + finish() + DONE }],
   });
   const { page, send, launcher, answers, errors } = await it.visit();
   // Chromium resolves `attr(data-unread)`, Firefox does not.
@@ -294,7 +285,7 @@ test("an answer that ends behind a closed panel leaves a badge, until it is look
   await eventually(() => answers.innerText(), "Ye");
   await launcher.click();
   expect(await badge()).toBeUndefined();
-  release();
+  held.open();
   await eventually(badge, "1");
   expect(await launcher.getAttribute("aria-label")).toBe("Open chat: The answer is complete (1)");
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());

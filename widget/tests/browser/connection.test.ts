@@ -19,22 +19,15 @@ const it = stage();
 const SILENT: Play = { acts: ["silence"] };
 
 test("an answer is shown while it arrives, not when it is whole", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script({
-    acts: [
-      { send: chunk("First half") },
-      { until: held },
-      { send: chunk(", rest.") + finish() + DONE },
-    ],
+    acts: [{ send: chunk("First half") }, held, { send: chunk(", rest.") + finish() + DONE }],
   });
   const { send, answers, act, idle, errors } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "First half");
   expect(await act.getAttribute("aria-label")).toBe("Stop answering");
-  release();
+  held.open();
   await idle();
   expect(await answers.innerText()).toBe("First half, rest.");
   expect(errors).toEqual([]);
@@ -234,12 +227,9 @@ for (const [what, end] of [
 }
 
 test("below a growing answer something moves until it is whole; not while it waits (W8)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script({
-    acts: [{ send: chunk("Half") }, { until: held }, { send: chunk(" more") + finish() + DONE }],
+    acts: [{ send: chunk("Half") }, held, { send: chunk(" more") + finish() + DONE }],
   });
   const { page, send, answers, idle } = await it.visit();
   const dots = page.locator("kefu-chat .dots");
@@ -247,7 +237,7 @@ test("below a growing answer something moves until it is whole; not while it wai
   await eventually(() => answers.innerText(), "Half");
   const [text, life] = [await answers.boundingBox(), await dots.boundingBox()];
   expect(life?.y).toBeGreaterThanOrEqual((text?.y ?? 0) + (text?.height ?? 0));
-  release();
+  held.open();
   await idle();
   expect(await dots.count()).toBe(0);
   await page.context().setOffline(true);
@@ -260,12 +250,9 @@ test("below a growing answer something moves until it is whole; not while it wai
 testInChromium(
   "the dots move while an answer is awaited or pauses, and stand still while text arrives (W8, W16)",
   async () => {
-    let begin: (value?: unknown) => void = () => {};
-    const held = new Promise((resolve) => {
-      begin = resolve;
-    });
+    const held = gate();
     const text = Array.from({ length: 60 }, (): Act[] => [{ send: chunk("more ") }, { wait: 50 }]);
-    it.service.script({ acts: [{ until: held }, ...text.flat(), "silence"] });
+    it.service.script({ acts: [held, ...text.flat(), "silence"] });
     const { page, send, answers } = await it.visit();
     const moving = () =>
       page
@@ -273,7 +260,7 @@ testInChromium(
         .evaluate((node) => node.getAnimations({ subtree: true }).length);
     await send("hello");
     await eventually(moving, 3);
-    begin();
+    held.open();
     await eventually(moving, 0);
     await eventually(moving, 3);
     expect(await answers.innerText()).toBe("more ".repeat(60).trim());

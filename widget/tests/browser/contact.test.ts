@@ -2,7 +2,7 @@
 
 import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, cited, DONE, finish, inSession } from "../scripted-service.ts";
+import { answer, chunk, cited, DONE, finish, gate, inSession } from "../scripted-service.ts";
 import { daily, eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -56,14 +56,11 @@ for (const [attributes, expected] of [
 
 test("a form that is loaded after the answer is still offered, where the visitor sees it (H1)", async () => {
   keeping("A long answer. ".repeat(200));
-  let arrive = (): void => {};
-  const arrival = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
+  const arrival = gate();
   const contact = { "data-contact": "" };
   const { page, send, idle } = await it.visit(contact, {}, undefined, (page) =>
     page.route(/widget-contact/, async (route) => {
-      await arrival;
+      await arrival.until;
       await route.continue();
     }),
   );
@@ -71,7 +68,7 @@ test("a form that is loaded after the answer is still offered, where the visitor
   await idle();
   await page.locator("kefu-chat .actions").waitFor();
   expect(await offers(page).count()).toBe(0);
-  arrive();
+  arrival.open();
   await offers(page).waitFor();
   const isAtEnd = await page
     .locator("kefu-chat .log")

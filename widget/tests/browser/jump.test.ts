@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, gate } from "../scripted-service.ts";
 import { violations } from "./axe.ts";
 import { daily, eventually, stage, type Visit } from "./harness.ts";
 
@@ -21,20 +21,17 @@ const gap = (page: Page): Promise<number> =>
 
 /** A visit at the end of a long answer; `release` sends the rest, a paragraph every 30 milliseconds. */
 async function heldAnswer(): Promise<Visit & { release: () => void }> {
-  let release: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const rest = LONG.flatMap((text) => [{ send: chunk(text) }, { wait: 30 }]);
   it.service.script({
-    acts: [{ send: chunk(LONG.join("")) }, { until: held }, ...rest, { send: finish() + DONE }],
+    acts: [{ send: chunk(LONG.join("")) }, held, ...rest, { send: finish() + DONE }],
   });
   const visit = await it.visit();
   await visit.send("Tell me everything");
   await visit.page.getByText("Line 60.").waitFor();
   await visit.page.locator("kefu-chat .tools").waitFor();
   await eventually(() => gap(visit.page), 0);
-  return { ...visit, release };
+  return { ...visit, release: held.open };
 }
 
 test("a reader who scrolled up gets a button to the newest message; it moves nothing (D14)", async () => {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, inSession } from "../scripted-service.ts";
+import { answer, gate, inSession } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { daily, eventually, pause, stage, type Visit } from "./harness.ts";
 
@@ -87,19 +87,16 @@ test("a click that comes before the chat opens it when it is there, a second one
 
 /** The chat arrives while the button of the mouse is down: between the press and the release. */
 test("a click during which the chat arrives opens it (W2)", async () => {
-  let release = (): void => {};
-  const arrival = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const arrival = gate();
   const { page, launcher, panel, input, errors } = await glance({}, (page) =>
     page.route(/widget-open/, async (route) => {
-      await arrival;
+      await arrival.until;
       await route.continue();
     }),
   );
   await launcher.hover();
   await page.mouse.down();
-  release();
+  arrival.open();
   await panel.waitFor({ state: "attached" });
   await page.mouse.up();
   await panel.waitFor();
@@ -231,11 +228,8 @@ test("ChatWidget works at once: calls wait for the chat, in their order (W12)", 
 });
 
 test("up to the first text of a first answer there are four requests (W16)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const until = new Promise((resolve) => {
-    release = resolve;
-  });
-  it.service.script(inSession({ acts: [{ until }, ...answer(["Yes."]).acts] }, "s1", "t"));
+  const held = gate();
+  it.service.script(inSession({ acts: [held, ...answer(["Yes."]).acts] }, "s1", "t"));
   it.service.kept = [];
   const { page, launcher, input, send, answers } = await it.glance(
     it.site.page("/blank", '<!doctype html><title>A</title><link rel="icon" href="data:,">'),
@@ -254,7 +248,7 @@ test("up to the first text of a first answer there are four requests (W16)", asy
   // Whatever else there were to fetch has been asked for by then.
   await pause(500);
   expect(asked).toEqual([`GET ${LOADER}`, `GET ${OPEN}`, `GET ${ANSWER}`, "POST /api/chat"]);
-  release();
+  held.open();
   await eventually(() => answers.innerText(), "Yes.");
   await page.locator("kefu-chat .actions").waitFor();
   // The last file takes up an answer whose connection is lost; by then it could not be fetched.

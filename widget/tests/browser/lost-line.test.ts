@@ -5,7 +5,7 @@
 
 import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
-import { type Act, answer, chunk, gate, inSession, type Play } from "../scripted-service.ts";
+import { answer, cutAt, gate, inSession } from "../scripted-service.ts";
 import { daily, eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
@@ -21,9 +21,6 @@ type Fault = keyof typeof FAULTS;
 
 const SECONDS = [20, 300];
 const WHOLE = "Half an answer is whole.";
-/** An answer that is cut when the page shows its beginning. */
-const cutAt = (shown: Act): Play =>
-  inSession({ acts: [{ send: chunk("Half an ") }, shown, "reset"] }, "s1", "t");
 
 /** Every request to the service fails while the returned object says so. */
 async function losing(page: Page, fault: Fault, url: string): Promise<{ isDown: boolean }> {

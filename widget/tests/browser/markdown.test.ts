@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, gate } from "../scripted-service.ts";
 import { daily, eventually, stage } from "./harness.ts";
 
 const it = stage();
@@ -170,17 +170,14 @@ for (const isSecure of [true, false]) {
 }
 
 test("finished blocks keep their elements, and a selection in them (W17)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const rest = ["more **bo", "ld** text\n\n- a\n- b", "\n\n|a|\n|-|\n|1|\n"].map((text) => ({
     send: chunk(text),
   }));
   it.service.script({
     acts: [
       { send: chunk("First one.\n\n- item\n\nlast ") },
-      { until: held },
+      held,
       ...rest,
       { send: finish() + DONE },
     ],
@@ -193,7 +190,7 @@ test("finished blocks keep their elements, and a selection in them (W17)", async
     .first()
     .evaluate((paragraph) => document.getSelection()?.selectAllChildren(paragraph));
   const before = await answers.locator("p, li, ul").elementHandles();
-  release();
+  held.open();
   await idle();
   expect(await answers.locator("td").count()).toBe(1);
   for (const handle of before) expect(await handle.evaluate((node) => node.isConnected)).toBe(true);
@@ -231,20 +228,17 @@ test("marks of direction in a link or in code turn nothing outside of it (T32)",
 
 test("text waits for the file that reads Markdown, then all of it is rendered (W18)", async () => {
   it.service.script({ acts: [{ send: chunk("**a") }, { send: chunk(" b**") }, ...ENDED] });
-  let release: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const { page, send, idle, answers } = await it.visit({}, {}, undefined, (page) =>
     page.route(/widget-answer/, async (route) => {
-      await held;
+      await held.until;
       await route.continue();
     }),
   );
   await send("hello");
   await idle();
   expect(await answers.innerText()).toBe("");
-  release();
+  held.open();
   await eventually(() => page.locator("kefu-chat .answer strong").allInnerTexts(), ["a b"]);
 });
 

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, gate } from "../scripted-service.ts";
 import { pageWith, tagWith } from "../site.ts";
 import { daily, eventually, pause, stage, testInChromium } from "./harness.ts";
 
@@ -363,14 +363,11 @@ test("text is put on the page at most once a frame, and none is lost (W17, W18)"
 
 test("it follows the text only while the visitor is at the end (W8)", async () => {
   const lines = Array.from({ length: 60 }, (_, i) => `Line ${i}\n`);
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   it.service.script({
     acts: [
       { send: lines.map(chunk).join("") },
-      { until: held },
+      held,
       { send: lines.map(chunk).join("") + finish() + DONE },
     ],
   });
@@ -385,7 +382,7 @@ test("it follows the text only while the visitor is at the end (W8)", async () =
   await page.mouse.wheel(0, -30);
   await eventually(async () => (await gap()) > 0, true);
   const top = await log.evaluate((node) => node.scrollTop);
-  release();
+  held.open();
   await idle();
   expect(await log.evaluate((node) => node.scrollTop)).toBe(top);
 });

@@ -2,14 +2,11 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { type Act, answer, chunk, gate, inSession, type Play } from "../scripted-service.ts";
+import { type Act, answer, cutAt, gate, inSession, type Play } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
-/** An answer that is cut when the page shows its beginning. */
-const cutAt = (shown: Act): Play =>
-  inSession({ acts: [{ send: chunk("Half an ") }, shown, "reset"] }, "s1", "t");
 
 /** Has the page note every text of a note that is ever visible, and every announcement. */
 async function watched(page: Page): Promise<void> {

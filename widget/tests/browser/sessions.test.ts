@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, inSession, type Play, refusal } from "../scripted-service.ts";
+import { answer, chunk, gate, inSession, type Play, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { tokenOf } from "../user-token.ts";
 import { violations } from "./axe.ts";
@@ -118,15 +118,12 @@ test("ChatWidgetConfig.userToken may be a function, asked each time; nothing goe
 });
 
 test("after a reload the service's word counts: what was cut here is whole, what was asked elsewhere is there (P14)", async () => {
-  let cut: (value?: unknown) => void = () => {};
-  const until = new Promise((resolve) => {
-    cut = resolve;
-  });
-  keeping(mine({ acts: [{ send: chunk("half") }, { until }, "reset"] }));
+  const held = gate();
+  keeping(mine({ acts: [{ send: chunk("half") }, held, "reset"] }));
   const { page, send, trouble, answers, idle, errors } = await it.visit();
   await send("first");
   await eventually(() => answers.allInnerTexts(), ["half"]);
-  cut();
+  held.open();
   // The note may show for a moment before the answer is asked for again.
   await eventually(() => it.service.looked, ["POST /api/sessions/s1/answer t1"]);
   await trouble.waitFor();

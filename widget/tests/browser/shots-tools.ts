@@ -9,6 +9,7 @@ import {
   chunk,
   DONE,
   finish,
+  gate,
   inSession,
   type KeptMessage,
   type Play,
@@ -81,26 +82,24 @@ const mine = (...acts: readonly Act[]): Play => inSession({ acts }, "s1", "t1");
 const END = finish() + DONE;
 const ID = "approval-1-0f";
 
-function asking({ order, stock, found, card }: Words, until: Promise<unknown>): Play {
+function asking({ order, stock, found, card }: Words, held: Act): Play {
   const second = { tool_call_id: "s0c1", tool: "stock" };
   const question = { id: ID, tool_call_id: "s1c0", tool: "cancel_item", text: card };
   const expires = Date.now() / 1_000 + 600;
   return mine(
     { send: step("input-available", order) },
     { send: step("output-available", order) + step("input-available", stock, second) },
-    { until },
+    held,
     { send: step("output-available", stock, second) },
     { send: chunk(found) + approval({ ...question, expires }) + END },
   );
 }
 
 /** The answer to a click, whose step ends in `state`. */
-function acting({ cancelling, done }: Words, state: string, until: Promise<unknown>): Play {
-  return mine(
-    { send: step("input-available", cancelling, { tool_call_id: "s0c0" }) },
-    { until },
-    { send: step(state, cancelling, { tool_call_id: "s0c0" }) + chunk(done) + END },
-  );
+function acting({ cancelling, done }: Words, state: string, held: Act): Play {
+  return mine({ send: step("input-available", cancelling, { tool_call_id: "s0c0" }) }, held, {
+    send: step(state, cancelling, { tool_call_id: "s0c0" }) + chunk(done) + END,
+  });
 }
 
 async function open(lang: string, colorScheme: "light" | "dark", viewport: object): Promise<Page> {
@@ -126,14 +125,6 @@ async function open(lang: string, colorScheme: "light" | "dark", viewport: objec
   return page;
 }
 
-function gate(): readonly [Promise<void>, () => void] {
-  let open = (): void => {};
-  const gone = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return [gone, () => open()];
-}
-
 for (const [lang, colorScheme, size] of [
   ["en", "light", "desktop"],
   ["en", "dark", "desktop"],
@@ -145,8 +136,8 @@ for (const [lang, colorScheme, size] of [
 ] as const) {
   test.runIf(OUT !== undefined)(`tools, ${lang}, ${colorScheme}, ${size}`, async () => {
     const words = WORDS[lang];
-    const [first, letFirst] = gate();
-    const [second, letSecond] = gate();
+    const first = gate();
+    const second = gate();
     it.service.script(asking(words, first), acting(words, "output-available", second));
     it.service.kept = [];
     const page = await open(lang, colorScheme, size === "phone" ? PHONE : DESKTOP);
@@ -157,7 +148,7 @@ for (const [lang, colorScheme, size] of [
     await host.locator("textarea").press("Enter");
     await host.locator(".ring").waitFor();
     await shot("1-running");
-    letFirst();
+    first.open();
     await host.locator(".yes:not([aria-disabled])").waitFor();
     await host.locator(".actions .copy").waitFor();
     await shot("2-card");
@@ -166,7 +157,7 @@ for (const [lang, colorScheme, size] of [
     await host.locator("[data-state=working]").waitFor();
     await host.locator(".turn:last-child .ring").waitFor();
     await shot("3-working");
-    letSecond();
+    second.open();
     await host.locator("[data-state=done]").waitFor();
     await host.locator(".actions .copy").nth(1).waitFor();
     await shot("4-done");
@@ -180,7 +171,7 @@ for (const [lang, colorScheme, size, state] of [
 ] as const) {
   test.runIf(OUT !== undefined)(`tools, ${state}, ${lang}, ${colorScheme}, ${size}`, async () => {
     const words = WORDS[lang];
-    const now = Promise.resolve();
+    const now: Act = { wait: 0 };
     it.service.script(asking(words, now), acting({ ...words, done: "…" }, state, now));
     it.service.kept = [];
     const page = await open(lang, colorScheme, size === "phone" ? PHONE : DESKTOP);

@@ -98,15 +98,12 @@ test("a chat without tools fetches nothing more, and asks for steps in its langu
 });
 
 test("each step is a line while it runs; several become one line that opens to their titles (A14)", async () => {
-  let go = (): void => {};
-  const until = new Promise<void>((resolve) => {
-    go = resolve;
-  });
+  const held = gate();
   it.service.script(
     mine(
       { send: step("input-available", ORDER) },
       { send: step("output-available", ORDER) + stock("input-available") },
-      { until },
+      held,
       { send: stock("output-error") + chunk("It is on its way.") + END },
     ),
   );
@@ -117,7 +114,7 @@ test("each step is a line while it runs; several become one line that opens to t
   await eventually(() => steps.locator("bdi").allInnerTexts(), [ORDER, `${STOCK}…`]);
   expect(await turning(visit.page)).toBe(1);
   expect(await visit.page.locator("kefu-chat .dots").isVisible()).toBe(false);
-  go();
+  held.open();
   await visit.idle();
   await eventually(() => folded.allInnerTexts(), ["Looked up 2 things · not everything worked"]);
   expect(await steps.first().isVisible()).toBe(false);

@@ -2,7 +2,7 @@
 
 import type { BrowserContext, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, inSession, PING, type Play, refusal } from "../scripted-service.ts";
+import { answer, chunk, gate, inSession, PING, type Play, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { tokenOf } from "../user-token.ts";
 import {
@@ -304,12 +304,9 @@ for (const persist of ["session", "local"] as const) {
 }
 
 test("an answer that ends after the user has changed is neither stored nor an event", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const whole = answer([TOLD]).acts;
-  keeping(ofAnn({ acts: [{ send: chunk("Once ") }, { until: held }, ...whole] }));
+  keeping(ofAnn({ acts: [{ send: chunk("Once ") }, held, ...whole] }));
   const visit = await visitOfAnn("local");
   await visit.send(ASKED);
   await eventually(() => visit.answers.innerText(), "Once");
@@ -321,7 +318,7 @@ test("an answer that ends after the user has changed is neither stored nor an ev
     );
   });
   await signIn(visit.page.context(), tokenOf("bob"));
-  release();
+  held.open();
   await eventually(() => annsWords(visit), []);
   expect(
     await visit.page.evaluate(() => (globalThis as unknown as { told: unknown[] }).told),
@@ -518,15 +515,12 @@ test("the next user has to agree for themselves", async () => {
 });
 
 test("an unread answer leaves no mark on the launcher for another user", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const until = new Promise((resolve) => {
-    release = resolve;
-  });
-  keeping(ofAnn({ acts: [{ send: PING }, { until }, ...answer([TOLD]).acts] }));
+  const held = gate();
+  keeping(ofAnn({ acts: [{ send: PING }, held, ...answer([TOLD]).acts] }));
   const visit = await visitOfAnn();
   await visit.send(ASKED);
   await visit.launcher.click();
-  release();
+  held.open();
   await visit.page.locator("kefu-chat .launcher.unread").waitFor();
   await signIn(visit.page.context(), undefined);
   await eventually(() => visit.page.locator("kefu-chat .launcher.unread").count(), 0);

@@ -11,6 +11,7 @@ import {
   DONE,
   errorEvent,
   finish,
+  gate,
   PING,
   type Play,
   refusal,
@@ -369,12 +370,9 @@ test("a retry sends the question with the same id and drops the partial answer (
 });
 
 test("a new answer is requested with a new id; the old answer stays until the new one begins (W8)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   service.script(answer(["old"]), {
-    acts: [{ send: PING }, { until: held }, { send: chunk("new") + finish() + DONE }],
+    acts: [{ send: PING }, held, { send: chunk("new") + finish() + DONE }],
   });
   const { ask, conversation, watch } = trial();
   const turn = await ask("why");
@@ -388,7 +386,7 @@ test("a new answer is requested with a new id; the old answer stays until the ne
     "open",
     "up",
   ]);
-  release();
+  held.open();
   await watch.until((state) => state === "idle");
   expect([turn.answer, watch.shown, turn.ending, turn.rating]).toEqual([
     "new",
