@@ -129,6 +129,28 @@ def test_no_key_no_model_and_no_store_are_named(
     assert "2 problems." in ran.out
 
 
+def test_a_store_that_cannot_be_opened_is_named_with_its_files(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder may be in order, and the file belong to root."""
+    file = right.parent / "kefu.db"
+    file.mkdir()  # no user can open it, root neither
+    monkeypatch.setenv("KEFU_STORE", f"sqlite:///{file}")
+    ran = kefu("doctor")
+    assert "x The store fails: " in ran.out
+    assert f"ls -ld {file.parent} {file}*" in ran.out
+
+
+def test_a_file_that_is_refused_is_named_with_its_owner(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right.write_bytes(b"\xff")
+    ran = kefu("doctor")
+    assert f"x {right.name} cannot be read: " in ran.out
+    assert f"ls -l {right.name}" in ran.out
+    assert "KEFU_CONFIG" not in ran.out
+
+
 def test_a_model_that_cannot_be_reached_is_named_once(
     right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

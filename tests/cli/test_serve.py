@@ -32,3 +32,15 @@ def test_sigterm_ends_a_server_that_is_not_up(environment: dict[str, str], folde
             assert server.wait(60) == 0
         finally:
             server.kill()
+
+
+def test_a_port_that_no_machine_has_is_a_sentence(
+    environment: dict[str, str], folder: Path
+) -> None:
+    command = [sys.executable, "-m", "kefu", "serve", "--port", "65536"]
+    ran = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "kefu: cannot listen on 127.0.0.1:65536: " in ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -42,9 +42,10 @@ def run(options: argparse.Namespace) -> int:
     settings = settings.with_panel() if options.panel else settings
     try:
         sock = _listen(options.host, options.port)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", "the largest port is 65535")
         sys.stderr.write(
-            f"kefu: cannot listen on {options.host}:{options.port}: {error.strerror}. "
+            f"kefu: cannot listen on {options.host}:{options.port}: {reason}. "
             "Try another port: kefu serve --port 0\n"
         )
         return 1
@@ -91,7 +92,11 @@ def _listen(host: str, port: int) -> socket.socket:
     # IPPROTO_TCP is given explicitly: asyncio sets TCP_NODELAY only on sockets with this protocol.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind((host, port))
+    try:
+        sock.bind((host, port))
+    except (OSError, OverflowError):
+        sock.close()
+        raise
     return sock
 
 

@@ -48,7 +48,8 @@ def find(named: str) -> ConfigFile | None:
         text = read_text(path)
     except ValueError as error:
         hint = " Write one: kefu init" if named and not path.exists() else ""
-        raise ConfigurationError(f"KEFU_CONFIG: {error}.{hint}") from None
+        said = f"KEFU_CONFIG: {error}.{hint}" if named else str(error)
+        raise ConfigurationError(said) from None
     try:
         return ConfigFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -58,7 +59,7 @@ def find(named: str) -> ConfigFile | None:
 def read_text(path: Path) -> str:
     """Raises ValueError, whose message names the file and the reason."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # Windows' editors write a mark at the start
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -210,6 +210,15 @@ def test_every_command_runs_as_it_is_printed(
             run(here, folder, environment)
 
 
+def test_a_backup_of_a_database_that_is_not_there_fails(tmp_path: Path) -> None:
+    """An empty copy every night would look like a backup."""
+    [text] = (one for shown in printed() for one in shown.commands if "/var/backups" in one)
+    here = text.replace("/var/lib/kefu/", "").replace("/var/backups/", "backup-")
+    ran = subprocess.run(["/bin/sh", "-c", here], cwd=tmp_path, capture_output=True, check=False)
+    assert b"unable to open database file" in ran.stderr
+    assert not list(tmp_path.iterdir())
+
+
 PROMPTED = re.compile(r"^(?:\$ )?(?:kefu|aws|sam|make|curl|pip|git|docker|[A-Z_]+=\S+ \w)")
 
 

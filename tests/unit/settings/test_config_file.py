@@ -242,6 +242,25 @@ def test_a_mistake_stops_the_start_with_file_line_and_sentence(case: str, folder
     assert "\n" not in said
 
 
+def test_a_file_of_another_user_is_not_a_mistake_of_kefu_config(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(folder, "")
+
+    def refused(path: Path, encoding: str) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    with pytest.raises(ConfigurationError, match=r"^kefu\.toml cannot be read: Permission denied$"):
+        load()
+
+
+def test_files_may_begin_with_the_mark_of_windows_editors(folder: Path) -> None:
+    (folder / "prompt.md").write_text("\ufeffHello", "utf-8")
+    (folder / "kefu.toml").write_text("\ufeff[chat]\nsystem_prompt = '@prompt.md'", "utf-8")
+    assert load().system_prompt == "Hello"
+
+
 def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
     said = refused(folder, "[limits]\na = 1\nb = 1\n[model]\napi_key = 'x'")
     assert [line.partition(":")[0] for line in said.splitlines()] == [

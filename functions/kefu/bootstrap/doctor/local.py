@@ -46,6 +46,8 @@ def _wrong(message: str) -> Finding:
     name = message.partition(":")[0]
     if name in VARIABLES:
         return Finding(message, f"unset {name}  # or give it a valid value")
+    if message.startswith(f"{config_path()} cannot be read"):
+        return Finding(message, f"ls -l {config_path()}  # UTF-8 that this user may read")
     return Finding(message, f"${{EDITOR:-vi}} {config_path()}")
 
 
@@ -151,6 +153,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
             if not (folder.is_dir() and os.access(folder, os.W_OK)):
                 yield Finding(f"The store fails: nothing can be created in {folder}.", fix)
             return
+        fix = f"ls -ld {file.parent} {file}*  # this user must be able to write all of them"
     store = choose_store(settings, SystemClock())
 
     async def problems() -> Sequence[str]:

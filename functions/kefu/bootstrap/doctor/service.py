@@ -173,6 +173,7 @@ def _stream(base: str) -> Iterator[Finding]:
             "something between you and the service collects them. Visitors wait for the whole "
             "answer.",
             "nginx: proxy_buffering off;\n"
+            "lighttpd: server.stream-response-body = 1\n"
             "AWS: ResponseTransferMode: STREAM and AWS_LWA_INVOKE_MODE: response_stream",
         )
 
