@@ -93,8 +93,19 @@ def _cleaned(page: PageText, frame: _Frame) -> PageText:
     title = page.title
     if frame.title_end and title.endswith(frame.title_end):
         title = title[: -len(frame.title_end)].strip()
-    blocks = [block for block in page.blocks if not frame.has(block)]
+    blocks = [block for block, own in zip(page.blocks, _own(page, frame), strict=True) if own]
     return page._replace(title=title or page.title, blocks=blocks)
+
+
+def _own(page: PageText, frame: _Frame) -> Sequence[bool]:
+    """Whether each line is the page's. A shared one between others of the main part is, too: many
+    products have the same price.
+    """
+    own = [not frame.has(block) for block in page.blocks]
+    main = [at for at, block in enumerate(page.blocks) if own[at] and not block.outside]
+    for at in range(main[0], main[-1]) if main else ():
+        own[at] = own[at] or (not page.blocks[at].outside and frame.keeps(page.blocks[at]))
+    return own
 
 
 def kept_once(page: PageText, pages: Iterable[PageText]) -> Sequence[Block]:
@@ -118,9 +129,10 @@ def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[Pag
 
 def _kept(page: PageText, frame: _Frame) -> Iterator[Block]:
     """A heading is kept with the line below it only."""
-    below = [*page.blocks[1:], Block("")]
-    for block, after in zip(page.blocks, below, strict=True):
-        if frame.keeps(block) and (not block.level or frame.keeps(after)):
+    own = _own(page, frame)
+    taken = [frame.keeps(block) and not mine for block, mine in zip(page.blocks, own, strict=True)]
+    for at, block in enumerate(page.blocks):
+        if taken[at] and (not block.level or any(taken[at + 1 : at + 2])):
             yield block
 
 

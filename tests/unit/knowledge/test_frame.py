@@ -62,6 +62,20 @@ def test_with_fewer_than_five_pages_only_lines_outside_of_the_main_part_are_shar
     assert texts(found.shared) == [[FOOTER.text] if stays else [PHONE.text, FOOTER.text]]
 
 
+def test_a_shared_line_between_lines_of_the_page_stays_and_is_no_line_of_every_page() -> None:
+    """Most products of a shop have the same price, in the same words."""
+    price, advert = Block("€25.00"), Block("Free gifts in May", outside=True)
+    pages = [
+        page._replace(
+            blocks=[PHONE, Block(f"Shirt {at}", 1), price, MENU, advert, *page.blocks[1:], PHONE]
+        )
+        for at, page in enumerate(site(8, MENU))
+    ]
+    found = parted(pages)
+    assert texts(found.own)[3] == ["Shirt 3", price.text, "Text of 3"]
+    assert texts(found.shared) == [[PHONE.text, advert.text]]
+
+
 def test_a_heading_is_kept_with_the_line_below_it_only() -> None:
     lonely, heading = Block("Follow us", 2), Block("Contact", 2)
     found = parted(site(8, heading, PHONE, lonely))
