@@ -336,6 +336,12 @@ async def test_k8_addresses_that_differ_in_tracking_only_are_one_page(site: Site
     assert (await crawl(site)).of("learnt") == {"/help/", "/help/a", "/help/a?page=2"}
 
 
+async def test_k8_the_sources_that_sphinx_lays_beside_its_pages_are_no_pages(site: Site) -> None:
+    site.pages = {"/help/": html("Help", "_sources/index.rst.txt")}
+    site.pages["/help/_sources/index.rst.txt"] = Answer(b"Help\n====\n", type="text/plain")
+    assert (await crawl(site)).of("learnt") == {"/help/"}
+
+
 @pytest.mark.parametrize("www", ["https://", "http://www.", "https://www."])
 async def test_k10_a_sitemap_with_the_sites_other_names_is_used(site: Site, www: str) -> None:
     easy(site)

@@ -58,6 +58,7 @@ class Scope:
             and (parts.scheme, parts.netloc) == (self._parts.scheme, self._parts.netloc)
             and (path.startswith(self._folder) or path == self._page)
             and not parts.path.lower().endswith(NO_PAGES)
+            and "/_sources/" not in path  # Sphinx's pages before they became HTML
         )
 
 
