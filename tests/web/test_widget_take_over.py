@@ -43,14 +43,14 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
     assert name in seen["heading"]
     assert [one.split()[-1] for one in seen["by"]] == [name]
     assert (seen["spoken"].startswith(f"{name}: {line}"), seen["badge"]) == (True, 0)
-    assert seen["quiet"] == ""
+    assert (seen["quiet"], seen["link"]) == ("", [True, True])
     assert name in seen["label"]
     assert [one[:5] for one in seen["lines"]] == [line[:5], "49 kr", "Anyth"]
     assert [role for role, _ in told] == ["user", "assistant", "user", "assistant", "user"]
     assert told[1][1].startswith(f"{seen['last']}\n\n{line}")
     assert told[2:] == [
         ("user", "How much?"),
-        ("assistant", "49 kroner.\n\nAnything else?"),
+        ("assistant", "49 kroner: https://shop.example/prices\n\nAnything else?"),
         ("user", "Thank you!"),
     ]
     assert len(seen["order"]) == 6
