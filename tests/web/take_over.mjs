@@ -145,7 +145,7 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   // The model is quiet; the visitor's message is in the panel.
   await send("How much?");
   await panel.locator(".bubble.user", { hasText: "How much?" }).waitFor();
-  await bar.locator("textarea").fill("49 kroner: https://shop.example/prices");
+  await bar.locator("textarea").fill("> 49 kroner: https://shop.example/prices");
   await bar.locator("button[type=submit]").click();
   await log.locator(".answer", { hasText: "49 kroner" }).waitFor();
   seen.quiet = await log.locator(".turn", { hasText: "How much?" }).locator(".answer").innerText();

@@ -50,7 +50,7 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
     assert told[1][1].startswith(f"{seen['last']}\n\n{line}")
     assert told[2:] == [
         ("user", "How much?"),
-        ("assistant", "49 kroner: https://shop.example/prices\n\nAnything else?"),
+        ("assistant", "> 49 kroner: https://shop.example/prices\n\nAnything else?"),
         ("user", "Thank you!"),
     ]
     assert len(seen["order"]) == 6
