@@ -392,6 +392,7 @@ def test_a_stack_is_asked_as_a_visitor_asks(aws: AwsStack, service: Service, kef
         ran = kefu("doctor", "--stack", "kefu", "--origin", "https://other.example")
     said = " ".join(ran.out.split())
     assert "arrive all at once" in said
+    assert "lighttpd: server.stream-response-body = 1" in said
     assert "The service refuses the page https://other.example" in said
     assert "2 problems." in said
     assert ran.code == 1

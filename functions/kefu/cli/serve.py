@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         sock = _listen(options.host, options.port)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", "the largest port is 65535")
+        reason = getattr(error, "strerror", "a port is a number from 0 to 65535")
         sys.stderr.write(
             f"kefu: cannot listen on {options.host}:{options.port}: {reason}. "
             "Try another port: kefu serve --port 0\n"
@@ -94,7 +94,7 @@ def _listen(host: str, port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
-    except (OSError, OverflowError):
+    except BaseException:
         sock.close()
         raise
     return sock

@@ -1,6 +1,7 @@
 """Takes the frame off the pages of a site: the lines that many pages share, such as menus.
 
-Shared lines that are no menu, such as a phone number, are kept once, as a page of their own.
+Shared lines that are no menu, such as a phone number, are kept once, as a page of their own. Those
+within the text of a page stay there.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class _Frame(NamedTuple):
         is_shared = _hash(block.text) in self.lines and not block.apart
         return is_shared and (block.outside or not self.main_stays)
 
-    def keeps(self, block: Block) -> bool:
-        return self.has(block) and _hash(block.text) not in self.menu
+    def is_menu(self, block: Block) -> bool:
+        return _hash(block.text) in self.menu
 
 
 def parted(pages: Iterable[PageText]) -> Parted:
@@ -98,13 +99,14 @@ def _cleaned(page: PageText, frame: _Frame) -> PageText:
 
 
 def _own(page: PageText, frame: _Frame) -> Sequence[bool]:
-    """Whether each line is the page's. A shared one between others of the main part is, too: many
-    products have the same price.
+    """Whether each line is the page's own. A shared line between two of them in the main part is,
+    too: many products have the same price.
     """
     own = [not frame.has(block) for block in page.blocks]
     main = [at for at, block in enumerate(page.blocks) if own[at] and not block.outside]
     for at in range(main[0], main[-1]) if main else ():
-        own[at] = own[at] or (not page.blocks[at].outside and frame.keeps(page.blocks[at]))
+        block = page.blocks[at]
+        own[at] = own[at] or not (block.outside or frame.is_menu(block))
     return own
 
 
@@ -129,10 +131,10 @@ def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[Pag
 
 def _kept(page: PageText, frame: _Frame) -> Iterator[Block]:
     """A heading is kept with the line below it only."""
-    own = _own(page, frame)
-    taken = [frame.keeps(block) and not mine for block, mine in zip(page.blocks, own, strict=True)]
-    for at, block in enumerate(page.blocks):
-        if taken[at] and (not block.level or any(taken[at + 1 : at + 2])):
+    own = zip(page.blocks, _own(page, frame), strict=True)
+    kept = [not (mine or frame.is_menu(block)) for block, mine in own]
+    for block, here, below in zip(page.blocks, kept, [*kept[1:], False], strict=True):
+        if here and (below or not block.level):
             yield block
 
 

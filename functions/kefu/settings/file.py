@@ -47,7 +47,7 @@ def find(named: str) -> ConfigFile | None:
     try:
         text = read_text(path)
     except ValueError as error:
-        hint = " Write one: kefu init" if named and not path.exists() else ""
+        hint = "" if path.exists() else " Write one: kefu init"
         said = f"KEFU_CONFIG: {error}.{hint}" if named else str(error)
         raise ConfigurationError(said) from None
     try:

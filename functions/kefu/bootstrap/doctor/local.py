@@ -146,8 +146,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
         fix = f"aws dynamodb describe-table --table-name {name}"
     if kind == "sqlite":
         file = Path(name.removeprefix("/")).absolute()
-        fix = f"ls -ld {file.parent}  # this user must be able to create files there"
         if not file.exists():
+            fix = f"ls -ld {file.parent}  # this user must be able to create files there"
             # A check that creates the file as root would close it to the service's own user.
             folder = next(parent for parent in file.parents if parent.exists())
             if not (folder.is_dir() and os.access(folder, os.W_OK)):
