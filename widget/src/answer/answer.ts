@@ -21,6 +21,7 @@ import { ENGLISH } from "./english.ts";
 import { fade } from "./fade.ts";
 import type { Kit, Restored } from "./feature.ts";
 import { featuresOf } from "./features.ts";
+import { keepFocus } from "./focus.ts";
 import { addJump } from "./jump.ts";
 import { mayLink } from "./links.ts";
 import { menu } from "./menu.ts";
@@ -125,6 +126,7 @@ export default function answer(
     drawn: (panel: HTMLElement, gone: AbortSignal) => {
       isDrawn = true;
       features.tell("drawn", panel);
+      keepFocus(panel, gone);
       // A chat inside the page has no launcher, and never covers the page.
       if (root?.querySelector(".launcher")) fillScreen(panel, gone);
     },

@@ -79,18 +79,12 @@ export class Owner {
     return this.#token();
   }
 
-  /** Checks at every event of page and panel, until `gone` is aborted. */
+  /** Checks at every event of the panel, until `gone` is aborted. The widget checks at the page's events. */
   watch(page: Window, panel: Element, gone: AbortSignal): void {
-    const check = (): unknown => this.check();
-    const listen = (target: EventTarget, types: readonly string[]): void => {
-      for (const type of types) {
-        target.addEventListener(type, check, { capture: true, signal: gone });
-      }
-    };
-    listen(page, ["focus", "pageshow"]);
-    listen(page.document, ["visibilitychange", "resume"]);
     // In the capture phase: a new user's first key must not be added to the previous user's draft.
-    listen(panel, ["pointerdown", "focusin", "keydown", "beforeinput"]);
+    for (const type of ["pointerdown", "keydown", "beforeinput"]) {
+      panel.addEventListener(type, () => this.check(), { capture: true, signal: gone });
+    }
     const stored = (event: StorageEvent): void => {
       if (this.check() && this.#store.isReplaced(event)) this.#clear("replaced");
     };

@@ -5,7 +5,7 @@ export interface PageEvents {
   offline(): void;
   /** The page is left, or put into the browser's back/forward cache. */
   left(): void;
-  /** The page is visible or resumed; timers may have been suspended. */
+  /** The page is visible or resumed, or the focus has moved; timers may have been suspended. */
   woken(): void;
   /** The page is hidden; a phone may end it without another event. */
   hidden(): void;
@@ -14,7 +14,7 @@ export interface PageEvents {
 export function listen(page: Window, events: PageEvents, signal: AbortSignal): void {
   const { document } = page;
   const on = (target: EventTarget, type: string, act: () => void): void =>
-    target.addEventListener(type, act, { signal });
+    target.addEventListener(type, act, { capture: true, signal });
   on(page, "online", events.online);
   on(page, "offline", events.offline);
   on(page, "pagehide", events.left);

@@ -200,6 +200,7 @@ export class Widget implements Acts, Audience {
   }
 
   #listen(): void {
+    const { owner, page } = this.#parts;
     const conversation = this.#conversation;
     const events = {
       online: () => {
@@ -208,12 +209,15 @@ export class Widget implements Acts, Audience {
       },
       offline: () => this.#view.status(this.#conversation),
       left: () => conversation.leave(),
-      woken: () => conversation.wake(),
+      woken: () => {
+        owner.check();
+        conversation.wake();
+      },
       hidden: () => {
         if (isBusy(conversation.state)) this.#save();
       },
     };
-    listen(this.#parts.page, events, this.#gone.signal);
+    listen(page, events, this.#gone.signal);
   }
 
   #rate(turn: Turn, rating: Rating): void {

@@ -308,6 +308,54 @@ test("typing in the widget does not reach the shortcuts of the page", async () =
   expect(await page.evaluate(() => (globalThis as unknown as { heard: number }).heard)).toBe(0);
 });
 
+/** How dialogs of a page hold the focus: Bootstrap 5, focus-trap, and jQuery UI or Materialize. */
+const TRAPS: readonly [type: string, capture: boolean][] = [
+  ["focusin", false],
+  ["focusin", true],
+  ["focus", true],
+];
+
+for (const [type, capture] of TRAPS) {
+  const where = capture ? "on its way down" : "on its way up";
+  test(`a dialog of the page that hears ${type} ${where} leaves the chat the focus (W14)`, async () => {
+    it.service.script(answer(["ok"]));
+    const { page, input, send, answers } = await it.visit();
+    await send("before");
+    await eventually(() => answers.innerText(), "ok");
+    await page.evaluate(
+      ([type, capture]) => {
+        const dialog = document.createElement("input");
+        document.body.append(dialog);
+        const hold = ({ target }: Event) => {
+          if (target !== dialog) dialog.focus();
+        };
+        document.addEventListener(type, hold, { capture });
+        dialog.focus();
+      },
+      [type, capture] as const,
+    );
+    await input.click();
+    await page.keyboard.type("hello");
+    expect(await input.inputValue()).toBe("hello");
+  });
+}
+
+test("smooth scrolling of the page leaves the chat the wheel (W14)", async () => {
+  it.service.script(answer(["line\n\n".repeat(80)]));
+  const { page, send, idle } = await it.visit();
+  await page.evaluate(() =>
+    addEventListener("wheel", (event) => event.preventDefault(), { passive: false }),
+  );
+  await send("hello");
+  await idle();
+  const log = page.locator("kefu-chat .log");
+  const top = () => log.evaluate((node) => node.scrollTop);
+  const end = await top();
+  await log.hover();
+  await page.mouse.wheel(0, -200);
+  await eventually(async () => (await top()) < end, true);
+});
+
 test("the first text is on the page as soon as it has arrived, without waiting for a frame (W17)", async () => {
   it.service.script(answer(["First", " and", " last."], 100));
   const { page, send, idle } = await it.visit();

@@ -68,9 +68,9 @@ export class Panel {
       const isHeld = event.repeat && event.key === "Enter";
       if (isHeld && (event.target as Element).matches("button")) event.preventDefault();
     });
-    // The page's shortcuts cannot see that a text field inside the shadow root has the focus.
-    for (const type of ["keydown", "keypress", "keyup"]) {
-      this.node.addEventListener(type, (event) => event.stopPropagation());
+    // The page's shortcuts and smooth scrolling cannot see what is inside the shadow root.
+    for (const type of ["keydown", "keypress", "keyup", "wheel"]) {
+      this.node.addEventListener(type, (event) => event.stopPropagation(), { passive: true });
     }
   }
 
