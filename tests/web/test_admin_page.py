@@ -352,6 +352,19 @@ def test_p30_fingerprints_of_keys_are_one_line_on_a_phone(kept: Kept, width: int
         assert (box["lines"], 0 <= box["left"] < box["right"] <= width) == (1, True), box
 
 
+def test_p28_a_phone_shows_the_whole_bar(kept: Kept) -> None:
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("size", [320, 700]),
+        ("boxes", ["bar", "nav > :is(a, button)"]),
+    )
+    shown = [box for box in seen["bar"] if box["right"] > 0]
+    assert len(shown) >= 6
+    for box in shown:
+        assert box["right"] <= 320, box
+
+
 def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: Kept) -> None:
     seen = visit(
         kept,
