@@ -16,19 +16,8 @@ import pytest
 
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from tests.fakes.files import pdf, word
+from tests.fakes.forked import kefu
 from tests.fakes.site import Answer, Site, html, served
-
-
-def kefu(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kefu", *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -45,11 +34,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_learnt_and_found_with_links(folder: Path, tmp_path: Path) -> None:
-    learnt = kefu("learn", "docs", "--url", "https://www.example.com/", cwd=tmp_path)
+    learnt = kefu("learn", "docs", "--url", "https://www.example.com/", folder=tmp_path)
     assert learnt.returncode == 0, learnt.stderr
     assert "scan.pdf  not a readable PDF" in learnt.stdout
     assert learnt.stdout.splitlines()[-1].startswith("site.kefu: 3 pages, 3 of them read now")
-    found = kefu("find", "send boots back", cwd=tmp_path)
+    found = kefu("find", "send boots back", folder=tmp_path)
     assert "[1] Returns" in found.stdout
     assert "https://www.example.com/help/returns" in found.stdout
     assert "matched: back, boot, send" in found.stdout
@@ -60,7 +49,7 @@ def test_g5_the_file_of_this_projects_docs_has_at_most_twice_the_size_of_their_t
 ) -> None:
     """G5: over a hundred real pages, in English and Chinese."""
     docs = Path(__file__).parents[2] / "docs"
-    learnt = kefu("learn", str(docs), cwd=tmp_path)
+    learnt = kefu("learn", str(docs), folder=tmp_path)
     assert learnt.returncode == 0, learnt.stderr
     with contextlib.closing(sqlite3.connect(tmp_path / "site.kefu")) as db:
         pages = [unpacked(body) for (body,) in db.execute("SELECT passages FROM page")]
@@ -83,14 +72,14 @@ def test_meaning_finds_a_page_in_another_language(folder: Path, tmp_path: Path) 
     assert learnt.returncode == 0, shown
     assert "3 learnt, 1 failed · " in shown
     assert shown.endswith("adding the meaning of 3 pages · 100%\r\x1b[K")
-    found = kefu("find", "怎么把鞋退回去", cwd=tmp_path)
+    found = kefu("find", "怎么把鞋退回去", folder=tmp_path)
     assert found.stdout.startswith("[1] Returns\n"), found.stdout
-    kefu("learn", "docs", cwd=tmp_path)
-    assert kefu("find", "怎么把鞋退回去", cwd=tmp_path).stdout == "Nothing was found.\n"
+    kefu("learn", "docs", folder=tmp_path)
+    assert kefu("find", "怎么把鞋退回去", folder=tmp_path).stdout == "Nothing was found.\n"
 
 
 def test_a_reader_that_stops_reading_causes_no_error(folder: Path, tmp_path: Path) -> None:
-    kefu("learn", "docs", cwd=tmp_path)
+    kefu("learn", "docs", folder=tmp_path)
     command = [sys.executable, "-m", "kefu", "find", "--jsonl"]
     with subprocess.Popen(
         command,
@@ -111,15 +100,15 @@ def test_a_reader_that_stops_reading_causes_no_error(folder: Path, tmp_path: Pat
 
 def test_questions_in_lines_are_answered_in_lines(folder: Path, tmp_path: Path) -> None:
     """G20: each line of standard input is a question."""
-    kefu("learn", "docs", cwd=tmp_path)
+    kefu("learn", "docs", folder=tmp_path)
     lines = [{"q": "Norway"}, {"q": "how long?", "before": [["boots back", "30 days"]]}, {"q": "x"}]
-    answered = kefu("find", "--jsonl", cwd=tmp_path, stdin="\n".join(map(json.dumps, lines)))
+    answered = kefu("find", "--jsonl", folder=tmp_path, typed="\n".join(map(json.dumps, lines)))
     first, second, third = (json.loads(one)["found"] for one in answered.stdout.splitlines())
     assert (first[0]["page"], first[0]["url"]) == ("faq.csv", "")
     assert second[0]["page"] == "help/returns.md"
     assert third == []
     assert set(first[0]) == {"page", "url", "title", "heading", "text", "score"}
-    wrong = kefu("find", "--jsonl", cwd=tmp_path, stdin='{"q": "Norway"}\n{"question": 1}\n')
+    wrong = kefu("find", "--jsonl", folder=tmp_path, typed='{"q": "Norway"}\n{"question": 1}\n')
     assert wrong.returncode == 2
     assert "line 2 is not a question" in wrong.stderr
 
@@ -134,20 +123,20 @@ def site() -> Iterator[Site]:
 
 
 def test_a_run_that_lost_most_of_the_site_keeps_the_old_file(site: Site, tmp_path: Path) -> None:
-    first = kefu("learn", site.url, "--allow-private", cwd=tmp_path)
+    first = kefu("learn", site.url, "--allow-private", folder=tmp_path)
     assert first.returncode == 0, first.stdout
     assert "6 pages, 6 of them read now" in first.stdout
     old = (tmp_path / "site.kefu").read_bytes()
     hidden = html("Moved", head="<meta name=robots content=noindex>")
     site.pages |= dict.fromkeys([path for path in site.pages if path != "/"], hidden)
-    second = kefu("learn", site.url, "--allow-private", cwd=tmp_path)
+    second = kefu("learn", site.url, "--allow-private", folder=tmp_path)
     assert second.returncode == 3
     assert "only 1 of the last run's 6 pages were found" in second.stderr
     assert (tmp_path / "site.kefu").read_bytes() == old
 
 
 def test_the_text_that_is_kept_of_one_page_can_be_shown(site: Site, tmp_path: Path) -> None:
-    shown = kefu("learn", "--show", f"{site.url}/Returns", "--allow-private", cwd=tmp_path)
+    shown = kefu("learn", "--show", f"{site.url}/Returns", "--allow-private", folder=tmp_path)
     assert shown.stdout.startswith("Returns\n\nThis page says")
     assert set(site.asked) == {"/Returns"}
 
@@ -165,7 +154,7 @@ def test_the_text_that_is_kept_of_one_page_can_be_shown(site: Site, tmp_path: Pa
 def test_wrong_use_is_answered_with_a_sentence(
     tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    done = kefu(*arguments, cwd=tmp_path)
+    done = kefu(*arguments, folder=tmp_path)
     assert done.returncode == code
     assert message in done.stderr
 
@@ -177,7 +166,7 @@ def test_s1_what_cannot_be_read_is_named_and_the_rest_is_written(
     (folder / "cut.docx").write_bytes(word()[:-3000])
     (folder / "odd.pdf").write_bytes(pdf([["Boots"]])[:300])
     (folder / "odd.csv").write_bytes(b'question,answer\n"' + b"a" * (5 << 20))
-    learnt = kefu("learn", "docs", cwd=tmp_path)
+    learnt = kefu("learn", "docs", folder=tmp_path)
     assert learnt.returncode == 0, learnt.stderr
     assert learnt.stderr == ""
     assert "Failed: 3\n" in learnt.stdout
@@ -210,11 +199,11 @@ def test_texts_that_are_not_utf_8_are_found_and_guesses_are_named(tmp_path: Path
     (tmp_path / "docs/a.txt").write_bytes("Öffnungszeiten: täglich geöffnet.".encode("latin-1"))
     (tmp_path / "docs/b.txt").write_bytes("退货政策：七天内可以无理由退货。".encode("gbk"))
     (tmp_path / "docs/c.html").write_bytes(LATIN)
-    learnt = kefu("learn", "docs", cwd=tmp_path)
+    learnt = kefu("learn", "docs", folder=tmp_path)
     assert "Learnt, but look at it: 2\n  a.txt  names no encoding" in learnt.stdout
-    assert "täglich geöffnet" in kefu("find", "Öffnungszeiten", cwd=tmp_path).stdout
-    assert "七天内" in kefu("find", "退货", cwd=tmp_path).stdout
-    assert "Rücksendung: vierzehn Tage" in kefu("find", "Rücksendung", cwd=tmp_path).stdout
+    assert "täglich geöffnet" in kefu("find", "Öffnungszeiten", folder=tmp_path).stdout
+    assert "七天内" in kefu("find", "退货", folder=tmp_path).stdout
+    assert "Rücksendung: vierzehn Tage" in kefu("find", "Rücksendung", folder=tmp_path).stdout
 
 
 def test_a_page_with_damaged_characters_is_read_again(tmp_path: Path) -> None:
@@ -223,7 +212,7 @@ def test_a_page_with_damaged_characters_is_read_again(tmp_path: Path) -> None:
         site.pages["/"] = html("Shop", "/damaged")
         site.pages["/damaged"] = html("Damaged", body="<p>R\ufffdcksendung</p>")
         for _ in range(2):
-            kefu("learn", "--allow-private", f"{site.url}/", cwd=tmp_path)
+            kefu("learn", "--allow-private", f"{site.url}/", folder=tmp_path)
         assert (site.sent["/"], site.sent["/damaged"]) == (1, 2)
 
 
@@ -236,12 +225,12 @@ def test_s5_links_out_of_the_folder_are_skipped_and_named(folder: Path, tmp_path
     (folder / "inside.md").symlink_to("index.md")
     (folder / "shown").symlink_to("help")
     (folder / "gone.md").symlink_to("none.md")
-    learnt = kefu("learn", "docs", cwd=tmp_path)
+    learnt = kefu("learn", "docs", folder=tmp_path)
     assert learnt.returncode == 0, learnt.stderr
     named = [line for line in learnt.stdout.splitlines() if "leads out of the folder" in line]
     assert [line.split()[0] for line in named] == ["help/chain.md", "link.md", "linked"]
     assert "inside.md  is the same page as index.md" in learnt.stdout
     assert "site.kefu: 3 pages" in learnt.stdout
-    assert kefu("find", "swordfish", cwd=tmp_path).stdout == "Nothing was found.\n"
+    assert kefu("find", "swordfish", folder=tmp_path).stdout == "Nothing was found.\n"
     (tmp_path / "way").symlink_to("docs")
-    assert "site.kefu: 3 pages" in kefu("learn", "way", cwd=tmp_path).stdout
+    assert "site.kefu: 3 pages" in kefu("learn", "way", folder=tmp_path).stdout

@@ -1,4 +1,4 @@
-"""Runs tests.fakes.served in a process that is forked from one which has imported the service.
+"""Runs commands of Kefu in processes that are forked from one which has imported the service.
 
 It is a process of its own, with its own environment, files and signals. Only the start of Python
 and the imports, two thirds of the processor time of a start, are done once for many services.
@@ -12,10 +12,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from kefu.__main__ import main as command
 from tests.fakes import served
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -35,10 +37,13 @@ class ForkedProcess:
         environment: Mapping[str, str],
         stdout: Path,
         stderr: Path,
+        stdin: str = os.devnull,
+        main: Callable[[Sequence[str]], int] = served.main,
     ) -> None:
         """Runs it with these arguments in this folder; output is written to the two files."""
+        files = (stdin, str(stdout), str(stderr))
         self._process = CONTEXT.Process(
-            target=_run, args=(arguments, folder, dict(environment), stdout, stderr), daemon=True
+            target=_run, args=(main, arguments, folder, dict(environment), files), daemon=True
         )
         # The first start imports the service from the current folder, which a test may change.
         with contextlib.chdir(ROOT):
@@ -71,18 +76,52 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
+def kefu(
+    *arguments: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    typed: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end. `environment`: another one than that of the tests."""
+    with tempfile.TemporaryDirectory(prefix="kefu-test-") as name:
+        stdin, stdout, stderr = (Path(name) / one for one in ("stdin", "stdout", "stderr"))
+        stdin.write_text(typed, "utf-8")
+        process = ForkedProcess(
+            arguments,
+            folder=folder,
+            environment=os.environ if environment is None else environment,
+            stdin=str(stdin),
+            stdout=stdout,
+            stderr=stderr,
+            main=command,
+        )
+        try:
+            code = process.wait(120)
+        finally:
+            process.kill()
+        texts = (file.read_text("utf-8") for file in (stdout, stderr))
+        return subprocess.CompletedProcess(["kefu", *arguments], code, *texts)
+
+
 def _run(
-    arguments: Sequence[str], folder: Path, environment: dict[str, str], stdout: Path, stderr: Path
+    main: Callable[[Sequence[str]], int],
+    arguments: Sequence[str],
+    folder: Path,
+    environment: dict[str, str],
+    files: tuple[str, str, str],
 ) -> None:
-    for number, path in ((1, stdout), (2, stderr)):
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for number, path in enumerate(files):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
+        file = os.open(path, flags, 0o600)
         os.dup2(file, number)
         os.close(file)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open until the end
     assert IMPORTS in sys.modules, "the imports failed, which multiprocessing does not report"
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     warnings.simplefilter("error", ResourceWarning)  # as PYTHONWARNINGS says, read by no fork
     # An interrupt is ignored by the process from which this one was forked.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(served.main(arguments))
+    sys.exit(main(arguments))

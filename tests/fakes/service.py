@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kefu.bootstrap.constants import Constants
-from tests.fakes.forked import ForkedProcess
+from tests.fakes.forked import ForkedProcess, kefu
 
 READY = re.compile(r"^Kefu is ready: (http://\S+:\d+)/\s*$", re.MULTILINE)
 
@@ -158,15 +158,7 @@ class Service:
 
     def kefu(self, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command of Kefu with the service's settings, in its folder or another."""
-        return subprocess.run(
-            [sys.executable, "-m", "kefu", *arguments],
-            cwd=folder or self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return kefu(*arguments, folder=folder or self.folder, environment=self.environment)
 
     @property
     def memory(self) -> int:

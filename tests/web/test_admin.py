@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +18,7 @@ from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import FILE, STORE
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.stage import ORIGIN, Stage
 
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
@@ -118,11 +116,6 @@ def test_p32_no_other_page_may_read_it(operator: httpx.Client) -> None:
     assert "access-control-allow-origin" not in preflight.headers
 
 
-def kefu(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kefu", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
 def entered(stage: Stage, bearer: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {bearer}"}
     return httpx.post(f"{stage.url}/admin/api/enter", headers=headers)
@@ -132,7 +125,7 @@ def test_p32_t18_a_link_opens_the_panel_once_without_the_token(
     stage: Stage, operator: httpx.Client
 ) -> None:
     """H15: a pass gives no second pass."""
-    printed = kefu(stage.service.environment, "admin-link", "--url", f"{stage.url}/")
+    printed = stage.service.kefu("admin-link", "--url", f"{stage.url}/")
     address, _, ticket = printed.stdout.strip().partition("#ticket=")
     assert address == f"{stage.url}/admin"
     assert TOKEN not in printed.stdout
@@ -151,7 +144,7 @@ def test_p32_t18_a_link_opens_the_panel_once_without_the_token(
 
 
 def test_p32_admin_link_without_a_token_names_the_setting(tmp_path: Path) -> None:
-    ran = kefu({"PATH": os.defpath, "HOME": str(tmp_path)}, "admin-link")
+    ran = kefu("admin-link", folder=tmp_path, environment={"HOME": str(tmp_path)})
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "ADMIN_TOKEN" in ran.stderr
 

@@ -14,7 +14,6 @@ from tests.fakes.asking import client
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
-from tests.web.test_admin import kefu
 from tests.web.test_contact import send
 from tests.web.test_knowledge import learn, passages
 from tests.web.test_take_over import Operator
@@ -203,12 +202,11 @@ async def test_h28_a_talk_becomes_an_answer_and_a_case_that_passes(
     cases = tmp_path / "questions.jsonl"
     cases.write_text(json.dumps(saved["case"]), encoding="utf-8")
     running.script(b.answer('{"pass": true, "reason": "It agrees."}'), asking="Agrees with this")
-    environment = running.service.environment
-    tested = kefu(environment, "test", str(cases), "--server", running.url)
+    tested = running.service.kefu("test", str(cases), "--server", running.url)
     assert (tested.returncode, "1 passed, 0 failed" in tested.stdout) == (0, True)
     as_operator(running, "DELETE", f"/{saved['id']}")
     running.script(b.answer("[0] The pages do not say."))
-    tested = kefu(environment, "test", str(cases), "--server", running.url)
+    tested = running.service.kefu("test", str(cases), "--server", running.url)
     assert (tested.returncode, "cites: it cites no page" in tested.stdout) == (1, True)
 
 

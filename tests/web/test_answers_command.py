@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.stage import FAST, Stage, stage
 from tests.web.test_answers import QUESTION, TOKEN, WRITTEN, answering, as_operator, given, write
 from tests.web.test_erase import SignedIn, erase
@@ -175,13 +175,6 @@ def test_g31_kefu_find_shows_the_answers_that_the_model_would_get(
 def test_g31_answers_are_imported_before_the_first_start(tmp_path: Path) -> None:
     (tmp_path / "hats.md").write_text("---\nquestion: Hats?\n---\nYes.")
     for arguments, said in ((["import", "."], "saved: 1"), ([], "Hats?")):
-        done = subprocess.run(
-            [sys.executable, "-m", "kefu", "answers", *arguments],
-            cwd=tmp_path,
-            env={"KEFU_STORE": "sqlite:///new.sqlite3", "PATH": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        environment = {"KEFU_STORE": "sqlite:///new.sqlite3"}
+        done = kefu("answers", *arguments, folder=tmp_path, environment=environment)
         assert said in done.stdout, done.stderr

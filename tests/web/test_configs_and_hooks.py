@@ -200,7 +200,6 @@ def hooked(staged: Staged, tmp_path: Path) -> Stage:
         1,
         config=str(tmp_path / "kefu.toml"),
         environment={"PYTHONPATH": str(tmp_path)},
-        python=sys.executable,  # which reads PYTHONPATH
     )
 
 

@@ -24,6 +24,7 @@ from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.stage import Stage
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.parts.plugin import CREDENTIALS
@@ -37,16 +38,7 @@ CHATS = 60
 def erase(
     folder: Path, environment: Mapping[str, str], *arguments: str, by: str = "--user"
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kefu", "erase", by, *arguments],
-        cwd=folder,
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
+    return kefu("erase", by, *arguments, folder=folder, environment=environment)
 
 
 class SignedIn(Visitor):

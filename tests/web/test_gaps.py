@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import subprocess
-import sys
 from pathlib import Path
 
 from kefu.stores.sqlite.knowledge.write import Run, write
@@ -13,6 +12,7 @@ from tests.fakes import behaviours as b
 from tests.fakes.asking import client
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.stage import Stage
 from tests.web.test_knowledge import PAGES, SHOP, learn
 
@@ -64,14 +64,6 @@ async def test_g29_kefu_gaps_names_questions_in_vain_and_pages_without_use(
 def test_g29_kefu_gaps_says_why_it_cannot_look(tmp_path: Path) -> None:
     learn(tmp_path / "site.kefu")
     for store, said in (("memory:", "not stored"), ("sqlite:///x.sqlite3", "does not exist")):
-        done = subprocess.run(
-            [sys.executable, "-m", "kefu", "gaps"],
-            cwd=tmp_path,
-            env={"KEFU_STORE": store, "PATH": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        done = kefu("gaps", folder=tmp_path, environment={"KEFU_STORE": store})
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "x.sqlite3").exists()

@@ -13,7 +13,6 @@ from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.mailbox import PASSWORD, Mailbox
 from tests.fakes.stage import FAST, stage
-from tests.web.test_admin import kefu
 from tests.web.test_contact import in_panel
 from tests.web.test_knowledge import learn
 from tests.web.test_panel_watch import ASKS_EVERY_MS, LOAD_MS, settings_with
@@ -62,7 +61,7 @@ async def test_h21_h28_somebody_waits_two_operators_help_and_the_talk_becomes_an
             cases = tmp_path / "questions.jsonl"
             cases.write_text(seen["case"], encoding="utf-8")
             running.script(b.answer('{"pass": true, "reason": "Yes."}'), asking="Agrees with this")
-            tested = kefu(running.service.environment, "test", str(cases), "--server", running.url)
+            tested = running.service.kefu("test", str(cases), "--server", running.url)
     print(engine, {name: seen[name] for name in ("told", "toFirstLine", "reached", "badge")})
     assert max(seen["told"]) <= ASKS_EVERY_MS + LOAD_MS
     assert "Sessions (2)" in seen["nav"]

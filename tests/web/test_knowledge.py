@@ -21,6 +21,7 @@ from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation, get
 from tests.fakes.chatting import STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.injections import corpus, families
 from tests.fakes.stage import FAST, Stage, stage
 
@@ -332,18 +333,9 @@ async def test_a_downloaded_chat_has_the_links_that_this_version_allows(
 
 
 def test_g6_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     (tmp_path / "bad.kefu").write_text("no")
-    done = subprocess.run(
-        [sys.executable, "-m", "kefu", "serve", "--port", "0"],
-        env={"KEFU_KNOWLEDGE": str(tmp_path / "bad.kefu"), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    environment = {"KEFU_KNOWLEDGE": str(tmp_path / "bad.kefu")}
+    done = kefu("serve", "--port", "0", folder=tmp_path, environment=environment)
     assert done.returncode == 2
     assert "bad.kefu cannot be read" in done.stderr
     assert "kefu learn" in done.stderr

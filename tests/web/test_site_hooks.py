@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ def started(staged: Staged, folder: Path, code: str, **environment: str) -> Stag
         config=str(folder / "kefu.toml"),
         store=STORE,
         environment={"PYTHONPATH": str(folder), "KEFU_CONTACT_FORM": "message", **environment},
-        python=sys.executable,  # which reads PYTHONPATH
     )
 
 

@@ -19,6 +19,7 @@ from tests.fakes import behaviours as b
 from tests.fakes.asking import client
 from tests.fakes.chatting import STORE, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.stage import ORIGIN, Stage
 from tests.web.test_answers import TOKEN, as_operator
 from tests.web.test_identity import NEW, token
@@ -414,13 +415,6 @@ async def signed_in(running: Stage, browser: httpx.AsyncClient, site: str) -> st
 
 def test_g33_a_link_to_a_preset_that_is_no_site_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kefu.toml").write_text("[presets.short]\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "kefu", "admin-link", "--site", "short"],
-        cwd=tmp_path,
-        env={"ADMIN_TOKEN": TOKEN, "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    environment = {"ADMIN_TOKEN": TOKEN}
+    done = kefu("admin-link", "--site", "short", folder=tmp_path, environment=environment)
     assert (done.returncode, "is no site" in done.stderr) == (2, True)

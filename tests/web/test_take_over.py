@@ -11,7 +11,6 @@ import pytest
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
-from tests.web.test_admin import kefu
 from tests.web.test_contact import EMAIL, TOKEN, as_operator, in_panel, send, settings
 
 NAME = "Ingrid"
@@ -217,7 +216,7 @@ async def test_m6_another_operator_neither_writes_nor_hands_back_until_they_take
 def signed_in(running: Stage, name: str, *more: str) -> str:
     """A pass, by the link that `kefu admin-link` prints."""
     command = ["admin-link", "--url", running.url, "--name", name, *more]
-    ticket = kefu(running.service.environment, *command).stdout.strip().partition("#ticket=")[2]
+    ticket = running.service.kefu(*command).stdout.strip().partition("#ticket=")[2]
     entered = as_operator(running, "enter", "POST", token=ticket)
     found: str = entered.raise_for_status().json()["pass"]
     return found
@@ -257,7 +256,7 @@ async def test_h24_the_name_of_an_operator_is_that_of_their_link(staged: Staged)
 @pytest.mark.parametrize("name", ["x" * 65, "a\nb"])
 def test_h24_a_name_that_no_visitor_should_see_makes_no_link(staged: Staged, name: str) -> None:
     running = staged(1, **settings())
-    ran = kefu(running.service.environment, "admin-link", "--name", name)
+    ran = running.service.kefu("admin-link", "--name", name)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "--name has at most 64 characters" in ran.stderr
 
