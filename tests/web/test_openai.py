@@ -224,6 +224,16 @@ async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged:
     assert (call.body["tool_choice"], call.body["parallel_tool_calls"]) == (choice, False)
 
 
+async def test_the_reasoning_before_calls_goes_back_to_the_model(staged: Staged) -> None:
+    """DeepSeek's and Kimi's thinking models refuse calls without it."""
+    running = staged(1, openai_api="tools")
+    thought = {"content": None, "tool_calls": [CALL], "reasoning_content": "I should look."}
+    messages = [DIALOGUE[0], {"role": "assistant", **thought}, DIALOGUE[2]]
+    assert (await running.ask({"messages": messages, "stream": True}, path=PATH)).complete
+    [call] = running.upstream.journal
+    assert call.body["messages"] == messages
+
+
 async def test_messages_that_make_no_sense_are_refused(staged: Staged) -> None:
     running = staged(1, openai_api="tools")
     for messages in (

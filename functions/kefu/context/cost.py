@@ -30,6 +30,7 @@ _SAMPLE_COUNT, _SAMPLE_CHARS = 64, 1024
 class MessageCounter:
     """Counts a message: its content, and the name and arguments of each of its tool calls.
 
+    The reasoning before these calls counts too, because it is sent with them.
     `count` counts one text; each of these texts is counted on its own and the counts are added.
     """
 
@@ -90,6 +91,8 @@ class MessageCounter:
             return tokens
         count = self.of_text
         texts = [text for _, name, arguments in calls for text in (name, arguments)]
+        if message.reasoning:
+            texts.append(message.reasoning)
         if len(texts) < _MANY_TEXTS:
             return tokens + sum(map(count, texts))
         return tokens + sum([count(text) * times for text, times in Tally(texts).items()])

@@ -31,6 +31,7 @@ class CompletionMessage(StrictBody):
     content: str | list[ContentPart] | None = None
     tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
+    reasoning_content: str | None = None
 
     def message(self) -> Message:
         calls = tuple(
@@ -42,6 +43,7 @@ class CompletionMessage(StrictBody):
             "" if self.content is None else text_of(self.content),
             tool_calls=calls,
             tool_call_id=self.tool_call_id,
+            reasoning=self.reasoning_content or "",
         )
 
 

@@ -114,6 +114,13 @@ def test_tool_calls_count_name_arguments_and_result() -> None:
     assert talk.state().used == 1 + 4 + 2
 
 
+def test_reasoning_counts_with_the_tool_calls_that_it_is_sent_with() -> None:
+    count = message_counter("chars4")
+    call = Message("assistant", "", (ToolCall("1", "look", "{}"),))
+    assert count(call._replace(reasoning="a" * 400)) == count(call) + 100
+    assert count(assistant("aaaa")._replace(reasoning="a" * 400)) == count(assistant("aaaa"))
+
+
 def test_adding_counts_the_new_message_alone() -> None:
     """增量更新, X6: getting a window and compacting count nothing."""
     count = Counting()
