@@ -234,6 +234,19 @@ async def test_the_reasoning_before_calls_goes_back_to_the_model(staged: Staged)
     assert call.body["messages"] == messages
 
 
+@pytest.mark.parametrize("content", [None, ""])
+async def test_a_refusal_in_the_history_is_a_text_of_the_assistant(
+    shared: Stage, question: str, content: str | None
+) -> None:
+    """The official client sends a refusal back in this form."""
+    body = conversation(question, stream=True)
+    refusal = {"role": "assistant", "content": content, "refusal": "I cannot do that."}
+    body["messages"][:0] = [{"role": "user", "content": "Do it."}, refusal]
+    assert (await shared.ask(body, path=PATH)).complete
+    sent = shared.upstream.calls(question)[0].body["messages"]
+    assert sent[1] == {"role": "assistant", "content": "I cannot do that."}
+
+
 async def test_messages_that_make_no_sense_are_refused(staged: Staged) -> None:
     running = staged(1, openai_api="tools")
     for messages in (

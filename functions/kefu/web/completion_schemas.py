@@ -32,6 +32,7 @@ class CompletionMessage(StrictBody):
     tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
     reasoning_content: str | None = None
+    refusal: str | None = None
 
     def message(self) -> Message:
         calls = tuple(
@@ -40,7 +41,7 @@ class CompletionMessage(StrictBody):
         )
         return Message(
             "system" if self.role == "developer" else self.role,
-            "" if self.content is None else text_of(self.content),
+            text_of(self.content or "") or self.refusal or "",
             tool_calls=calls,
             tool_call_id=self.tool_call_id,
             reasoning=self.reasoning_content or "",
@@ -114,7 +115,7 @@ def _checked(at: int, body: CompletionMessage, max_chars: int, may_have_images: 
         raise InvalidRequest(
             f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
         )
-    if body.content is None and not message.tool_calls:
+    if body.content is None and not (message.content or message.tool_calls):
         raise InvalidRequest(f"{where}.content: is missing.", param=f"{where}.content")
     if (message.role == "tool") != (message.tool_call_id is not None):
         raise InvalidRequest(
