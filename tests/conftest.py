@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,10 +50,14 @@ def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+NUMBERS = count()
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory for the test."""
-    path = tmp_path_factory.mktemp("home")
+    # pytest would look for a free number among those of all tests before.
+    path = tmp_path_factory.mktemp(f"home-of-test-{next(NUMBERS)}", numbered=False)
     monkeypatch.setenv("HOME", str(path))
     return path
 
@@ -74,9 +79,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.stem not in LONG, "/unit/" in str(item.path)))
 
 
+def pytest_collection() -> None:
+    """Nothing of what is collected is garbage: looking for it takes a sixth of the time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """The collected tests stay until the end, so no garbage collection looks at them again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
