@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.contract.engines import table
+from kefu.stores.dynamodb.store import DynamoStore
+from tests.contract.engines import new_table
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import question, shared, staged
 
 
 @pytest.fixture
-def proxy(dynamodb_local: str) -> Iterator[FaultProxy]:
-    with FaultProxy(dynamodb_local) as proxy:
+async def table(
+    dynamodb_endpoint: str, aws_environment: dict[str, str]
+) -> AsyncIterator[DynamoStore]:
+    """A new table of each engine: the faults are those of the network in front of it."""
+    table = await new_table(dynamodb_endpoint, time.time, with_ttl=False)
+    yield table
+    await table.aclose()
+
+
+@pytest.fixture
+def proxy(dynamodb_endpoint: str) -> Iterator[FaultProxy]:
+    with FaultProxy(dynamodb_endpoint) as proxy:
         yield proxy
 
 
-__all__ = ["question", "shared", "staged", "table"]
+__all__ = ["question", "shared", "staged"]

@@ -61,13 +61,13 @@ async def test_l4_freezing_changes_nothing_when_the_connections_survive(staged: 
 
 @pytest.mark.parametrize("start", [slow("on-demand"), "snap-start"])
 async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
-    staged: Staged, dynamodb_local: str, aws_environment: dict[str, str], start: str
+    staged: Staged, dynamodb_endpoint: str, aws_environment: dict[str, str], start: str
 ) -> None:
     """SnapStart copies the process when it is ready. Without SnapStart the connection stays
     open.
     """
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    with FaultProxy(dynamodb_local) as proxy:
+    table = await new_table(dynamodb_endpoint, time.time, with_ttl=False)
+    with FaultProxy(dynamodb_endpoint) as proxy:
         environment = {
             **CREDENTIALS,
             "AWS_ENDPOINT_URL_DYNAMODB": proxy.url,

@@ -43,9 +43,9 @@ class Site:
 
 
 @pytest.fixture
-async def site(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[Site]:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    with FaultProxy(dynamodb_local) as proxy:
+async def site(dynamodb_endpoint: str, aws_environment: dict[str, str]) -> AsyncIterator[Site]:
+    table = await new_table(dynamodb_endpoint, time.time, with_ttl=False)
+    with FaultProxy(dynamodb_endpoint) as proxy:
         yield Site(table, proxy)
     await table.aclose()
 
@@ -133,12 +133,12 @@ async def test_h16_without_its_table_the_widget_may_ask_again_without_a_stored_c
 @pytest.mark.parametrize("asked_again", [True, False])
 @pytest.mark.parametrize("passing", [1, 3])
 async def test_t29_a_deletion_that_the_table_refused_is_completed(
-    staged: Staged, site: Site, dynamodb_local: str, passing: int, asked_again: bool
+    staged: Staged, site: Site, dynamodb_endpoint: str, passing: int, asked_again: bool
 ) -> None:
     """The visitor's second attempt or the service itself completes it. Until then no attempt
     succeeds.
     """
-    with ThrottlingFront(dynamodb_local) as front:
+    with ThrottlingFront(dynamodb_endpoint) as front:
         front.throttling = False
         address = {**site.settings["environment"], "AWS_ENDPOINT_URL_DYNAMODB": front.url}
         running = staged(1, **{**site.settings, "environment": address})

@@ -45,9 +45,9 @@ class Site:
 
 
 @pytest.fixture
-async def site(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[Site]:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    with ThrottlingFront(dynamodb_local) as front, FaultProxy(front.url) as proxy:
+async def site(dynamodb_endpoint: str, aws_environment: dict[str, str]) -> AsyncIterator[Site]:
+    table = await new_table(dynamodb_endpoint, time.time, with_ttl=False)
+    with ThrottlingFront(dynamodb_endpoint) as front, FaultProxy(front.url) as proxy:
         front.throttling = False
         yield Site(table, front, proxy)
     await table.aclose()

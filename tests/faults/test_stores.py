@@ -336,9 +336,9 @@ async def test_two_instances_that_cool_one_key_agree_after_an_outage(
             await knows(store, {ONE: late})
 
 
-async def test_throttling_degrades_and_recovers(table: DynamoStore, dynamodb_local: str) -> None:
+async def test_throttling_degrades_and_recovers(table: DynamoStore, dynamodb_endpoint: str) -> None:
     """D1, D2: DynamoDB's throttling error, with the real boto3."""
-    with ThrottlingFront(dynamodb_local) as front:
+    with ThrottlingFront(dynamodb_endpoint) as front:
         front.throttling = False
         with FaultProxy(front.url) as proxy:
             async with site_on(table, proxy) as site:

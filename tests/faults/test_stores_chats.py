@@ -122,9 +122,9 @@ async def test_d5_a_message_is_refused_in_time_then_at_once_then_taken_again(
 
 
 async def test_d5_a_table_that_throttles_refuses_messages(
-    table: DynamoStore, dynamodb_local: str
+    table: DynamoStore, dynamodb_endpoint: str
 ) -> None:
-    with ThrottlingFront(dynamodb_local) as front:
+    with ThrottlingFront(dynamodb_endpoint) as front:
         front.throttling = False
         store = DynamoStore(table.table, time.time, endpoint=front.url)
         async with site_of(store.sessions(Retention()), table.sessions(Retention())) as site:
@@ -139,12 +139,12 @@ async def test_d5_a_table_that_throttles_refuses_messages(
 
 @pytest.fixture
 async def busy_table(
-    table: DynamoStore, dynamodb_local: str
+    table: DynamoStore, dynamodb_endpoint: str
 ) -> AsyncIterator[tuple[Sessions, UnprocessedFront]]:
     """Thirty chats, one of them with twenty turns, behind a proxy that leaves requests
     unprocessed.
     """
-    with UnprocessedFront(dynamodb_local) as front:
+    with UnprocessedFront(dynamodb_endpoint) as front:
         store = DynamoStore(table.table, time.time, endpoint=front.url)
         chats = store.sessions(Retention())
         now = time.time()
@@ -198,7 +198,7 @@ DELETING = range(8)
 
 @pytest.mark.parametrize("passing", DELETING)
 async def test_t29_a_deletion_that_failed_after_any_call_is_completed_by_a_second_one(
-    table: DynamoStore, dynamodb_local: str, passing: int
+    table: DynamoStore, dynamodb_endpoint: str, passing: int
 ) -> None:
     """H12: after the first attempt nobody can read the chat. After the second, the table has none
     of its items.
@@ -209,7 +209,7 @@ async def test_t29_a_deletion_that_failed_after_any_call_is_completed_by_a_secon
     sent = body([{"role": "user", "content": "CANARY question"}])
     await direct.record(call(begun.message.id, now, request=sent)._replace(session_id=ONE))
     await direct.finish(ONE, begun.message.id, TurnOutcome("ok", "CANARY answer"), now)
-    with ThrottlingFront(dynamodb_local) as front:
+    with ThrottlingFront(dynamodb_endpoint) as front:
         store = DynamoStore(table.table, time.time, endpoint=front.url)
         chats = store.sessions(Retention())
         front.passing = passing

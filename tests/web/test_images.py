@@ -300,11 +300,11 @@ async def test_w21_twenty_visitors_at_once(seeing: Stage) -> None:
 
 
 async def test_w21_in_dynamodb_and_in_memory(
-    staged: Staged, question: str, dynamodb_local: str, aws_environment: dict[str, str]
+    staged: Staged, question: str, dynamodb_endpoint: str, aws_environment: dict[str, str]
 ) -> None:
     """From the request to the deletion, after which no item of the chat is in the table."""
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_local}
+    table = await new_table(dynamodb_endpoint, time.time, with_ttl=False)
+    environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_endpoint}
     session: str | None = None
     for store in (f"dynamodb://{table.table}", "memory:"):
         running = staged(2, **UNHURRIED, images=True, store=store, environment=environment)
@@ -319,7 +319,7 @@ async def test_w21_in_dynamodb_and_in_memory(
         assert (await visitor.look("/images/1-1")).status_code == 404
         session = session or visitor.session_id
     assert session
-    database = boto3.client("dynamodb", endpoint_url=dynamodb_local)
+    database = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
     items = every_item(database, table.table)
     assert items
     left = [one["pk"]["S"] for one in items if session in str(one)]
@@ -370,6 +370,17 @@ async def test_w21_image_parts_go_to_the_model_in_both_apis(
         assert sentence in answer.error["message"]
     answer = await asked(("assistant", parts("Look.", url(png()))), ("user", "What?"))
     assert "only the user's messages have images" in answer.error["message"]
+
+
+async def test_w21_an_openai_client_may_send_a_picture_without_a_text(staged: Staged) -> None:
+    """A text part without a text is not sent: Anthropic's models refuse it."""
+    running = staged(2, images=True, **UNHURRIED)
+    image = {"type": "image_url", "image_url": {"url": url(png())}}
+    for parts in ([image], [{"type": "text", "text": " "}, image]):
+        body = {"messages": [{"role": "user", "content": parts}], "stream": True}
+        assert (await running.ask(body, path="/v1/chat/completions")).complete
+        [sent] = content(running.upstream.journal[-1].body)
+        assert [part["type"] for part in sent] == ["image_url"]
 
 
 async def test_w21_the_body_field_is_for_the_last_message_of_a_conversation(

@@ -21,7 +21,7 @@ from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of, title_o
 from tests.fakes.fixtures import Staged
 from tests.fakes.injections import INJECTIONS
 from tests.fakes.stage import FAST, Stage, stage
-from tests.parts.plugin import CREDENTIALS
+from tests.parts.plugin import CREDENTIALS, each
 
 DEFAULT = "你是一个有帮助的AI助手。"
 ANY = SessionFilter()
@@ -383,15 +383,15 @@ async def test_p17_a_retried_first_message_is_recognised_without_its_session(
     assert one.session_id != two.session_id
 
 
-@pytest.fixture(params=["memory:", STORE, "dynamodb"])
+@pytest.fixture(params=["memory:", STORE, *each("dynamodb_local", "dynalite")])
 async def stored(request: pytest.FixtureRequest) -> AsyncIterator[dict[str, Any]]:
     """The settings for each kind of store."""
-    if request.param != "dynamodb":
+    if request.param in ("memory:", STORE):
         yield {"store": request.param}
         return
-    endpoint: str = request.getfixturevalue("dynamodb_local")
+    endpoint: str = request.getfixturevalue(request.param)
     request.getfixturevalue("aws_environment")
-    table = await new_table(endpoint, time.time, with_ttl=True)
+    table = await new_table(endpoint, time.time, with_ttl=False)
     environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
     yield {"store": f"dynamodb://{table.table}", "environment": environment}
     await table.aclose()
