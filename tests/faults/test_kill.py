@@ -92,7 +92,7 @@ async def settings_of(engine: str, request: pytest.FixtureRequest) -> dict[str, 
 
 
 @pytest.mark.usefixtures("aws_environment")
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql", slow("dynamodb_local")])
+@pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
 @pytest.mark.parametrize("kills", [2, slow(8)])
 async def test_d10_a_killed_process_loses_doubles_and_leaks_nothing(
     staged: Staged, kills: int, engine: str, request: pytest.FixtureRequest

@@ -17,6 +17,7 @@ from tests.fakes.attacked import SHOP_TOKEN, AttackedSite
 from tests.fakes.choosing import Made
 from tests.fakes.recorded_tool import card_in
 from tests.fakes.tool_shop import USER_SECRET
+from tests.parts.plugin import slow
 
 TABLES = """\
 [tools.my_orders]
@@ -82,7 +83,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("user", ["", "mallory", "ada"])
+@pytest.mark.parametrize("user", ["", slow("mallory"), "ada"])
 async def test_a12_200_hostile_dialogues_get_no_data_of_another_customer(
     folder: Path, user: str
 ) -> None:

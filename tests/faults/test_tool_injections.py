@@ -23,6 +23,7 @@ from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import SessionId
 from kefu.tools.card import card_text
 from kefu.tools.tool import Arguments, Outcome, Tool, Visitor
+from tests.conftest import CI
 from tests.fakes.attacked import SEARCHED, SHOP_TOKEN, AttackedSite, cards, order_id
 from tests.fakes.choosing import Made
 from tests.fakes.in_process import Answer
@@ -178,7 +179,8 @@ PLACES: Sequence[Callable[[Visit], Awaitable[None]]] = (
     *(in_context, in_profile, in_history, in_line_of_a_person),
     in_description,
 )
-PLACES_OF_EACH = 3
+PLACES_OF_EACH = 3 if CI else 1
+"""Every day each text stands in one place, and each place has texts of all kinds."""
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tests.fakes.asking import ask, get
 from tests.fakes.browser import told_by
 from tests.fakes.service import Service
 from tests.fakes.stage import Stage
+from tests.parts.plugin import slow
 
 SAMPLE = Path(kefu.__file__).parent / "web/static/sample"
 CONFIG = Path(__file__).parents[2] / "sample/kefu.toml"
@@ -86,8 +87,8 @@ OF_THE_SHOP = {
     ("page", "locale", "count"),
     [
         ("/", "en-US", 5),
-        ("/", "zh-CN", 5),
-        ("/sample/index.html", "en-US", 4),
+        slow("/", "zh-CN", 5),
+        slow("/sample/index.html", "en-US", 4),
         ("/sample/zh.html", "zh-CN", 3),
     ],
 )

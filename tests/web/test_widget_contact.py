@@ -35,12 +35,13 @@ SCRIPT = Path(__file__).with_name("contact.mjs")
         slow("de", "dark", "phone", "Kann ich mit einem Menschen sprechen?", "Mit einem Menschen"),
         slow("fr", "light", "phone", "Je veux parler à un humain", "Parler à une personne"),
         slow("zh", "light", "desktop", "我要转人工", "转人工"),
-        ("ar", "dark", "desktop", "أريد التحدث مع شخص", "التحدث إلى شخص"),
+        slow("ar", "dark", "desktop", "أريد التحدث مع شخص", "التحدث إلى شخص"),
     ],
 )
 def test_h1_a_visitor_asks_for_a_person_and_the_request_reaches_the_webhook_once(
     language: str, theme: str, device: str, question: str, offer: str
 ) -> None:
+    """Every day test_contact.py asks the service, and contact.test.ts the widget."""
     with Webhook() as webhook, stage(1, **FAST, **settings(webhook)) as running:
         seen: dict[str, Any] = told_by(
             SCRIPT, running.url, language, theme, device, question, timeout=120

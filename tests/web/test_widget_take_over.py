@@ -21,12 +21,13 @@ SCRIPT = Path(__file__).with_name("take_over.mjs")
     ("language", "theme", "device", "name", "line", "waiting"),
     [
         slow("en", "light", "desktop", "Ingrid", "Hello! Yes, we ship", "Waiting for a person"),
-        ("ar", "dark", "phone", "إنغريد", "مرحبًا! نعم", "في انتظار شخص"),
+        slow("ar", "dark", "phone", "إنغريد", "مرحبًا! نعم", "في انتظار شخص"),
     ],
 )
 def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards(
     language: str, theme: str, device: str, name: str, line: str, waiting: str
 ) -> None:
+    """Every day test_take_over.py asks the service, and talk.test.ts the widget."""
     with stage(1, **FAST, **settings()) as running:
         seen: dict[str, Any] = told_by(
             SCRIPT, running.url, TOKEN, language, theme, device, timeout=180

@@ -183,7 +183,7 @@ def plain(told: Mapping[str, Any]) -> dict[str, Any]:
         slow("en", "phone", "dark"),
         slow("zh-CN", "desktop", "dark"),
         slow("zh-CN", "phone", "light"),
-        ("ar", "phone", "dark"),
+        slow("ar", "phone", "dark"),
     ],
 )
 def test_a9_a14_an_order_is_looked_up_and_cancelled_by_one_click(
@@ -207,8 +207,12 @@ def test_a9_a14_an_order_is_looked_up_and_cancelled_by_one_click(
     assert (seen["wrong"], seen["overflow"]) == ([], 0)
 
 
+@pytest.mark.slow
 def test_a10_what_is_no_yes_changes_nothing(sold: Sold) -> None:
-    """A no, another message, a late click: the card says so, also after a reload."""
+    """A no, another message, a late click: the card says so, also after a reload.
+
+    Every day test_tools.py asks the service, and tools.test.ts the widget.
+    """
     no, other, late, first, second = sold.visits(
         {"visit": "no", "order": "A-no"},
         {"visit": "other", "order": "A-other"},
@@ -239,7 +243,9 @@ def test_a10_what_is_no_yes_changes_nothing(sold: Sold) -> None:
         assert sold.shop.cancelled[f"A-{number}"] == 0
 
 
+@pytest.mark.slow
 def test_a10_a14_every_state_is_there_again_after_a_reload(sold: Sold) -> None:
+    """Every day tools.test.ts asks the widget, and test_tools.py the service."""
     sold.shop.orders["A-failed"] = {**sold.shop.orders["6"], "id": "A-failed"}
     sold.shop.fail("reset_after", path="A-unsure/cancel")
     sold.shop.fail("silent", path="A-silent/cancel")
