@@ -108,7 +108,7 @@ for (const [status, code, text, requests] of TEXTS) {
 for (const [written, requests] of Object.entries({ 0: 1, 1: 2, 3: 4, abc: 4, "-1": 4, 99: 4 })) {
   test(
     `data-retry="${written}": ${requests} request(s) for a message that is refused with 429 (W4)`,
-    daily(["0", "3", "abc"].includes(written)),
+    daily(["0", "abc"].includes(written)),
     async () => {
       it.service.script(
         ...Array(9).fill(refusal(429, "rate_limit_exceeded", { "Retry-After": "0" })),
@@ -126,19 +126,23 @@ for (const [status, code] of [
   [429, "rate_limit_exceeded"],
   [503, "upstream_service_unavailable"],
 ] as const)
-  test(`${status}: Retry-After is readable across origins and honoured, the wait is explained (W4, aws M3)`, async () => {
-    it.service.script(refusal(status, code, { "Retry-After": "2" }), answer(["Now"]));
-    const { send, answers, trouble } = await it.visit();
-    await send("hello");
-    await eventually(
-      async () => (await trouble.innerText()).replace(/\d/, "N"),
-      "Many people are asking right now. Please wait a moment.\nTrying again in N s",
-    );
-    await eventually(() => answers.innerText(), "Now");
-    expect(await trouble.count()).toBe(0);
-    const [first, second] = it.service.received;
-    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_990);
-  });
+  test(
+    `${status}: Retry-After is readable across origins and honoured, the wait is explained (W4, aws M3)`,
+    daily(status === 503),
+    async () => {
+      it.service.script(refusal(status, code, { "Retry-After": "2" }), answer(["Now"]));
+      const { send, answers, trouble } = await it.visit();
+      await send("hello");
+      await eventually(
+        async () => (await trouble.innerText()).replace(/\d/, "N"),
+        "Many people are asking right now. Please wait a moment.\nTrying again in N s",
+      );
+      await eventually(() => answers.innerText(), "Now");
+      expect(await trouble.count()).toBe(0);
+      const [first, second] = it.service.received;
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_990);
+    },
+  );
 
 test("a wait counts down to the next attempt; screen readers hear one number (D13)", async () => {
   const wait = refusal(429, "rate_limit_exceeded", { "Retry-After": "3" });

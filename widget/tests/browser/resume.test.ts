@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { type Act, answer, cutAt, gate, inSession, type Play } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
-import { eventually, pause, stage, type Visit } from "./harness.ts";
+import { daily, eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
 
@@ -175,36 +175,40 @@ async function failing(page: Page, way: () => "refused" | "portal" | undefined):
 }
 
 for (const way of ["refused", "portal"] as const) {
-  test(`an answer goes on by itself after 20 seconds of ${way} requests, with one text at a time (M3)`, async () => {
-    const shown = gate();
-    const visit = await visited(shown, answer(["Half an answer is whole."]));
-    const { page, answers, idle, trouble } = visit;
-    let isDown = true;
-    let requests = 0;
-    await failing(page, () => {
-      requests += 1;
-      return isDown ? way : undefined;
-    });
-    await page.clock.install();
-    await watched(page);
-    await askToBeCut(visit, shown);
-    await eventually(async () => {
-      await page.clock.runFor(1_000);
-      return requests > 5;
-    }, true);
-    expect(await trouble.allInnerTexts()).toEqual(["The connection was lost. Reconnecting…"]);
-    isDown = false;
-    await eventually(async () => {
-      await page.clock.runFor(1_000);
-      return answers.last().innerText();
-    }, "Half an answer is whole.");
-    await idle();
-    expect(it.service.received).toHaveLength(2);
-    expect((await seenBy(page)).filter((text) => text.includes("lost"))).toEqual([
-      "The connection was lost. Reconnecting…",
-      "said: The connection was lost. Reconnecting…",
-    ]);
-  });
+  test(
+    `an answer goes on by itself after 20 seconds of ${way} requests, with one text at a time (M3)`,
+    daily(way === "refused"),
+    async () => {
+      const shown = gate();
+      const visit = await visited(shown, answer(["Half an answer is whole."]));
+      const { page, answers, idle, trouble } = visit;
+      let isDown = true;
+      let requests = 0;
+      await failing(page, () => {
+        requests += 1;
+        return isDown ? way : undefined;
+      });
+      await page.clock.install();
+      await watched(page);
+      await askToBeCut(visit, shown);
+      await eventually(async () => {
+        await page.clock.runFor(1_000);
+        return requests > 5;
+      }, true);
+      expect(await trouble.allInnerTexts()).toEqual(["The connection was lost. Reconnecting…"]);
+      isDown = false;
+      await eventually(async () => {
+        await page.clock.runFor(1_000);
+        return answers.last().innerText();
+      }, "Half an answer is whole.");
+      await idle();
+      expect(it.service.received).toHaveLength(2);
+      expect((await seenBy(page)).filter((text) => text.includes("lost"))).toEqual([
+        "The connection was lost. Reconnecting…",
+        "said: The connection was lost. Reconnecting…",
+      ]);
+    },
+  );
 }
 
 test("an answer that is cut offline goes on by itself when the network is back (M3)", async () => {

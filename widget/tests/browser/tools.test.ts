@@ -450,38 +450,42 @@ const EVENTS = [
 ];
 
 for (const [at] of EVENTS.entries()) {
-  test(`a line that is cut after event ${at + 1} is taken up, and no ring turns for ever (A14)`, async () => {
-    const whole: Play = { acts: [{ send: EVENTS.join("") + END }] };
-    for (const answers of [[whole], []]) {
-      const cut = gate();
-      it.service.script(
-        inSession(answer(["Hello."]), "s1", "t1"),
-        mine({ send: EVENTS.slice(0, at + 1).join("") }, cut, "reset"),
-      );
-      it.service.kept = [];
-      it.service.answers.push(...answers);
-      const visit = await it.visit();
-      await visit.send("Hello");
-      await visit.page.locator("kefu-chat .actions").waitFor();
-      await visit.send("Cancel my order");
-      const { yes, folded, steps } = parts(visit);
-      await steps.first().waitFor({ state: "attached" });
-      cut.open();
-      if (answers.length > 0) {
-        await yes.waitFor();
-        await eventually(() => folded.allInnerTexts(), ["Looked up 2 things"]);
-        await eventually(() => visit.trouble.count(), 0);
-      } else {
-        await visit.retry.waitFor();
+  test(
+    `a line that is cut after event ${at + 1} is taken up, and no ring turns for ever (A14)`,
+    daily(at % 3 === 0),
+    async () => {
+      const whole: Play = { acts: [{ send: EVENTS.join("") + END }] };
+      for (const answers of [[whole], []]) {
+        const cut = gate();
+        it.service.script(
+          inSession(answer(["Hello."]), "s1", "t1"),
+          mine({ send: EVENTS.slice(0, at + 1).join("") }, cut, "reset"),
+        );
+        it.service.kept = [];
+        it.service.answers.push(...answers);
+        const visit = await it.visit();
+        await visit.send("Hello");
+        await visit.page.locator("kefu-chat .actions").waitFor();
+        await visit.send("Cancel my order");
+        const { yes, folded, steps } = parts(visit);
         await steps.first().waitFor({ state: "attached" });
+        cut.open();
+        if (answers.length > 0) {
+          await yes.waitFor();
+          await eventually(() => folded.allInnerTexts(), ["Looked up 2 things"]);
+          await eventually(() => visit.trouble.count(), 0);
+        } else {
+          await visit.retry.waitFor();
+          await steps.first().waitFor({ state: "attached" });
+        }
+        expect(await turning(visit.page)).toBe(0);
+        expect(await visit.page.locator("kefu-chat .approval").count()).toBe(
+          answers.length > 0 || at === EVENTS.length - 1 ? 1 : 0,
+        );
+        await visit.page.context().close();
       }
-      expect(await turning(visit.page)).toBe(0);
-      expect(await visit.page.locator("kefu-chat .approval").count()).toBe(
-        answers.length > 0 || at === EVENTS.length - 1 ? 1 : 0,
-      );
-      await visit.page.context().close();
-    }
-  });
+    },
+  );
 }
 
 test("a click whose line is cut at each event is taken up with the card's id (A10)", async () => {
@@ -611,7 +615,7 @@ for (const [lang, colorScheme, width] of [
 ] as const) {
   test(
     `axe finds nothing in any state, ${lang}, ${colorScheme}, ${width} px (A14)`,
-    daily(lang !== "he" && lang !== "zh-CN"),
+    daily(width === 400 && lang !== "zh-CN"),
     async () => {
       it.service.script(
         mine({
