@@ -82,7 +82,9 @@ def type_of(data: bytes) -> str:
 def texts_only(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of a request without their images, for a model that sees none."""
     return [
-        {**one, "content": one["content"][0]["text"]} if isinstance(one["content"], list) else one
+        {**one, "content": one["content"][0].get("text", "")}
+        if isinstance(one["content"], list)
+        else one
         for one in messages
     ]
 

@@ -17,6 +17,7 @@ from kefu.images import (
     images_in,
     place_of,
     stored,
+    texts_only,
     url_of,
 )
 from tests.fakes.pictures import (
@@ -102,6 +103,13 @@ def test_w21_an_image_has_at_most_a_megabyte_and_a_message_three() -> None:
         images_in([url(bytes(2 * MAX_BYTES))])
     with pytest.raises(InvalidRequest, match="At most 3 pictures"):
         images_in([url(png())] * 4)
+
+
+def test_w21_a_model_that_sees_no_pictures_gets_the_texts() -> None:
+    text, image = {"type": "text", "text": "What?"}, {"type": "image_url"}
+    contents: list[object] = ["Hi", [text, image], [image]]
+    given = [{"role": "user", "content": one} for one in contents]
+    assert [one["content"] for one in texts_only(given)] == ["Hi", "What?", ""]
 
 
 def test_w21_moving_pictures_are_refused() -> None:

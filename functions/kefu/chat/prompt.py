@@ -241,7 +241,7 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
 def _with_images(text: str, images: Sequence[Image]) -> list[dict[str, object]]:
     from kefu.images import url_of  # here, because few messages have images
 
-    parts: list[dict[str, object]] = [{"type": "text", "text": text}]
+    parts: list[dict[str, object]] = [{"type": "text", "text": text}] if text.strip() else []
     for one in images:
         shown = {"url": url_of(one), "detail": "auto"}
         parts.append({"type": "image_url", "image_url": shown})

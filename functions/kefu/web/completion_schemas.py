@@ -82,7 +82,8 @@ class CompletionRequest(AnswerRequest):
         system = [one.content for one in messages if one.role == "system"]
         if not rest or rest[-1].role == "assistant":
             raise InvalidRequest("The last message must be the user's.", param="messages")
-        if rest[-1].role == "user" and not rest[-1].content.strip():
+        last = rest[-1]
+        if last.role == "user" and not (last.content.strip() or last.images):
             raise InvalidRequest("The last message is empty.", param="messages")
         return [Message("system", "\n\n".join(system)), *rest] if system else rest
 
