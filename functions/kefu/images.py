@@ -31,6 +31,7 @@ _URL: Final = re.compile(r"data:[^,]{0,50};base64,", re.IGNORECASE)
 _ID: Final = re.compile(r"([1-9][0-9]{0,9})-([0-9])")
 
 _TYPES: Final = "Only JPEG, PNG and WebP pictures can be sent."
+_NO_DATA_URL: Final = f"{_TYPES} Send them as data URLs: Kefu fetches no addresses."
 _TOO_LARGE: Final = "The picture is larger than 1 MB."
 _TOO_WIDE: Final = f"The picture has a side of more than {MAX_SIDE} pixels."
 _TOO_MANY: Final = f"At most {MAX_IMAGES} pictures can be sent with a message."
@@ -111,7 +112,7 @@ def place_of(id: str) -> tuple[int, int] | None:
 
 def _image(url: str) -> Image:
     if not (start := _URL.match(url)):
-        raise _NotShown(_TYPES)
+        raise _NotShown(_NO_DATA_URL)
     if len(url) > MAX_URL_CHARS:
         raise _NotShown(_TOO_LARGE)
     try:

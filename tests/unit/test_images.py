@@ -75,8 +75,9 @@ def test_w21_other_files_are_refused_whatever_their_name(data: bytes, name: str)
     "text", ["", "https://example.com/cat.jpg", "data:image/png,abc", "data:,", "x" * 100]
 )
 def test_w21_an_address_is_never_fetched(text: str) -> None:
-    with pytest.raises(InvalidRequest, match="Only JPEG, PNG and WebP"):
+    with pytest.raises(InvalidRequest, match="Only JPEG, PNG and WebP") as refused:
         images_in([text])
+    assert str(refused.value).endswith("Send them as data URLs: Kefu fetches no addresses.")
 
 
 @pytest.mark.parametrize("maker", [jpeg, png, webp])
