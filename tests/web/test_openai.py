@@ -125,6 +125,16 @@ async def test_c7_the_openai_api_can_be_disabled(staged: Staged) -> None:
     assert (await running.ask()).complete
 
 
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/embeddings", "/chat/completions"])
+async def test_a_path_that_openai_clients_ask_for_names_those_that_there_are(
+    shared: Stage, path: str
+) -> None:
+    """The last one is that of a client whose base URL has no `/v1`."""
+    answer = await shared.ask({"model": "kefu", "input": "Hello?"}, path=path)
+    assert (answer.status, answer.error["code"]) == (404, "not_found")
+    assert "POST /v1/chat/completions and GET /v1/models" in answer.error["message"]
+
+
 async def test_c7_bearer_of_the_client_is_no_key(shared: Stage, question: str) -> None:
     """OpenAI's clients must send a key; it is neither checked nor forwarded."""
     mine = {"Authorization": "Bearer client-token-123"}

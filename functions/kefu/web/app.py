@@ -220,6 +220,12 @@ def _panel_routers(panel: Panel) -> Iterator[APIRouter]:
     yield talk_routes(panel)
 
 
+_OPENAI_PATHS = (
+    "There is nothing here. Of OpenAI's API, this service has POST /v1/chat/completions and"
+    " GET /v1/models, unless KEFU_OPENAI_API is off."
+)
+
+
 # The handlers are `async` because Starlette runs synchronous handlers in a thread.
 
 
@@ -245,5 +251,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         response.headers.update(error.headers or {})
         return response
     if error.status_code == 404:
-        return await _kefu_error(request, NotFound("There is nothing here."))
+        asked_of_openai = request.url.path.startswith(("/v1/", "/chat/"))
+        text = _OPENAI_PATHS if asked_of_openai else "There is nothing here."
+        return await _kefu_error(request, NotFound(text))
     return await _kefu_error(request, InvalidRequest("The request is not valid."))
