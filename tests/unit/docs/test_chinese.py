@@ -21,6 +21,9 @@ class Pair(NamedTuple):
 PAIRS = [
     Pair("README.md", "README.zh-CN.md", is_whole=False),
     Pair("docs/start.md", "docs/zh/start.md"),
+    Pair("docs/configuration.md", "docs/zh/configuration.md"),
+    Pair("docs/models.md", "docs/zh/models.md"),
+    Pair("docs/server.md", "docs/zh/server.md"),
     Pair("docs/compare.md", "docs/zh/compare.md"),
     Pair("docs/from-chatkit.md", "docs/zh/from-chatkit.md"),
     Pair("docs/from-anythingllm.md", "docs/zh/from-anythingllm.md"),
@@ -45,7 +48,7 @@ PAIRS = [
     Pair("docs/context-counts.md", "docs/zh/context-counts.md"),
     Pair("docs/errors.md", "docs/zh/errors.md", is_whole=False),
 ]
-LANGUAGES = ("sh", "toml", "yaml", "html", "php", "jsx", "js", "css", "python", "text")
+CODE = ("sh", "toml", "ini", "nginx", "yaml", "html", "php", "jsx", "js", "css", "python", "text")
 CHINESE = {pair.english: pair.chinese for pair in PAIRS}
 
 pairs = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.chinese)
@@ -55,7 +58,7 @@ def code_of(page: str) -> list[str]:
     """The blocks of code, without comments."""
     return [
         re.sub(r" *#(?: .*)?$", "", block, flags=re.MULTILINE)
-        for block in blocks(ROOT / page, *LANGUAGES)
+        for block in blocks(ROOT / page, *CODE)
     ]
 
 
