@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -51,12 +52,14 @@ class Site:
 
 
 @contextmanager
-def served(site: Site) -> Iterator[Site]:
+def served(site: Site, tls: ssl.SSLContext | None = None) -> Iterator[Site]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(site))
     server.daemon_threads = True
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
-    site.url = f"http://127.0.0.1:{server.server_port}"
+    site.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     try:
         yield site
     finally:

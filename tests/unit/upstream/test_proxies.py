@@ -15,9 +15,11 @@ import pytest
 
 from kefu.errors import CertificateRejected, HostUnreachable
 from kefu.upstream.client import HttpUpstream
+from kefu.upstream.crawl.fetch import Fetcher, Refused
 from kefu.upstream.public_web import NoPage, PublicWeb
 from kefu.upstream.siteverify import SiteVerify
 from tests.fakes.certificate import self_signed
+from tests.fakes.site import Site, html, served
 from tests.unit.upstream.test_client import DONE, END, HEAD, Server, a_whole_answer, talking_to
 
 
@@ -138,3 +140,25 @@ async def test_pages_for_tools_never_go_through_a_proxy(monkeypatch: pytest.Monk
         with pytest.raises(NoPage):
             await PublicWeb(lambda _: True).get("http://pages.test/", 1000)
     assert proxy.lines == []
+
+
+async def test_learnt_pages_never_go_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with behind_a_proxy(Server([HEAD, END]), monkeypatch) as proxy:
+        fetcher = Fetcher("agent", lambda _: True)
+        with pytest.raises(Refused, match="has no address"):
+            await fetcher.get("http://pages.test/", {}, lambda _: "")
+        await fetcher.aclose()
+    assert proxy.lines == []
+
+
+async def test_learnt_pages_may_have_a_certificate_of_ssl_cert_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site = Site()
+    site.pages["/"] = html("Welcome")
+    with served(site, self_signed(tmp_path)):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+        fetcher = Fetcher("agent", lambda _: True)
+        found = await fetcher.get(f"{site.url}/", {}, lambda _: "")
+        await fetcher.aclose()
+    assert b"Welcome" in found.body

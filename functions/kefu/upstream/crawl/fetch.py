@@ -115,7 +115,8 @@ class Fetcher:
         self._client = httpx.AsyncClient(
             follow_redirects=False,
             timeout=timeout,
-            trust_env=False,
+            trust_env=False,  # a proxy would resolve the name itself
+            verify=httpx.create_ssl_context(),  # by SSL_CERT_FILE and SSL_CERT_DIR
             headers={
                 "User-Agent": agent,
                 "Accept": "text/html, text/*, */*;q=0.1",
