@@ -315,6 +315,18 @@ async def test_h2_a_webhook_gets_a_link_into_the_panel_if_there_is_one() -> None
     assert links == [None, "/admin#requests", "https://chat.example.com/admin#requests"]
 
 
+async def test_h2_a_mail_without_the_address_of_the_service_says_how_to_get_a_link() -> None:
+    """A Host header does not give the address, because anybody can send another one."""
+    topic = Topic()
+    here = site(topic, has_panel=True)
+    await filled(here, A_DAY + 1)
+    for _ in range(20):
+        await here.handoff.deliver_due()
+    place = "/admin#requests on your server (set KEFU_ADMIN_URL to get a link here)\n"
+    assert f"\nPanel:    {place}" in topic.got[0][1]
+    assert topic.got[-1][1].endswith(f"\nPanel: {place}")
+
+
 async def filled(here: Site, count: int) -> None:
     for number in range(count):
         await here.handoff.submit(None, FILLED._replace(id=f"request-{number}"))

@@ -34,7 +34,9 @@ class Delivery(NamedTuple):
     """The fields of the form."""
     transcript: Sequence[StoredMessage]
     panel: str
-    """The link to the chat, or to the list of requests, in the panel; "" without a panel."""
+    """The link to the chat, or to the list of requests, in the panel; "" without a panel.
+
+    It is the path alone where the address of the service is not known."""
 
 
 class LimitReached(NamedTuple):
@@ -149,7 +151,7 @@ class ByMail(NamedTuple):
             f"Kefu has mailed {limit.deliveries} requests for a person today, {limit.day} (UTC).\n"
             "More wait in the panel, and are mailed from tomorrow on.\n"
         )
-        panel = f"\nPanel: {limit.panel}\n" if limit.panel else ""
+        panel = f"\nPanel: {_place(limit.panel)}\n" if limit.panel else ""
         return await self.topic.publish("More requests for a person wait", text + panel)
 
 
@@ -186,7 +188,7 @@ def as_text(delivery: Delivery, space: int = LARGEST_MAIL) -> str:
     head = [
         "A visitor of your site asks for a person.",
         "",
-        *([f"Panel:    {delivery.panel}"] if delivery.panel else []),
+        *([f"Panel:    {_place(delivery.panel)}"] if delivery.panel else []),
         f"Sent:     {_moment(request.created_at)}",
         f"Request:  {request.id} (a second mail with this id is a repetition)",
     ]
@@ -196,6 +198,12 @@ def as_text(delivery: Delivery, space: int = LARGEST_MAIL) -> str:
         head += ["", "Accepted:", *quoted(request.consent)]
     text = "\n".join(head)
     return f"{text}\n\n{_conversation(delivery.transcript, space - len(text.encode()))}"
+
+
+def _place(panel: str) -> str:
+    """A link into the panel. Its path alone is no link in a mail."""
+    note = " on your server (set KEFU_ADMIN_URL to get a link here)"
+    return panel + note if panel.startswith("/") else panel
 
 
 def _conversation(messages: Sequence[StoredMessage], space: int) -> str:
