@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kefu.sessions.store.model import (
     CallRecord,
@@ -14,7 +15,9 @@ from kefu.sessions.store.model import (
     TurnOutcome,
 )
 from kefu.sessions.store.ports import Sessions, SessionStore
-from tests.contract.engines import HandClock
+
+if TYPE_CHECKING:
+    from tests.contract.engines import HandClock
 
 ONE = SessionId("0123456789abcdef0123456789abcdef")
 TWO = SessionId("fedcba9876543210fedcba9876543210")

@@ -25,7 +25,6 @@ from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId,
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sql.store import SqlStore
 from kefu.stores.sqlite.store import SqliteStore
-from tests.contract.engines import patient
 from tests.fakes.running import Running
 
 
@@ -142,11 +141,13 @@ async def _main(url: str) -> None:
     if engine == "sqlite":
         store = SqliteStore(name.removeprefix("/"), time.time)
     elif engine == "postgresql":
-        # Not at the top: the others need no PostgreSQL.
+        # Not at the top: the others need no PostgreSQL, and no pytest.
         from kefu.stores.postgresql.store import PostgresStore
 
         store = PostgresStore(url, time.time)
     else:
+        from tests.contract.engines import patient
+
         store = patient(DynamoStore(name, time.time))
     for line in sys.stdin:
         try:

@@ -21,8 +21,6 @@ from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import MAX_THREADS
 from kefu.stores.memory import MemoryStore
-from kefu.stores.postgresql.database import PostgresDatabase
-from kefu.stores.postgresql.store import PostgresStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from kefu.stores.postgresql.database import PostgresDatabase
     from tests.parts.postgresql import Postgres
 
 
@@ -90,6 +89,9 @@ async def opened(
     elif engine == "sqlite":
         store = SqliteStore(folder / "kefu.sqlite3", clock)
     elif engine == "postgresql":
+        # Not at the top: child processes of the SQLite tests import this module.
+        from kefu.stores.postgresql.store import PostgresStore
+
         store = PostgresStore(cast("Postgres", part(engine)).new_schema(), clock)
     else:
         store = await new_table(cast(str, part(engine)), clock, with_ttl=engine != "dynalite")
