@@ -16,7 +16,10 @@ _ORIGIN = re.compile(r"https?://[^/?#@\s*]+")
 def checked_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is not an origin such as https://www.example.com")
+            start = _ORIGIN.match(origin)
+            rest = origin[start.end() :] if start else ""
+            hint = f": leave out {rest!r}" if rest.startswith("/") else ""
+            raise ValueError(f"{origin!r} is not an origin such as https://www.example.com{hint}")
     return tuple(origin if origin == "*" else origin.lower() for origin in origins)
 
 

@@ -145,6 +145,8 @@ def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
         hint = f"Did you mean [{near}]?" if near else f"There are [{'], ['.join(names)}]."
         what = f"there is no table [{'.'.join(table)}]" if table else f"{keys[-1]} is in no table"
         return f"{what}. {hint}"
+    if keys in (("server", "host"), ("server", "port")):
+        return f"{name_of(keys)} is not a setting: use `kefu serve --{keys[-1]}`."
     wanted = ELSEWHERE.get(keys[-1], "")
     for other in [table, *tables]:
         if near := wanted if wanted in tables[other] else _near(keys[-1], tables[other], 0.7):

@@ -59,7 +59,12 @@ LONGCAT = "https://api.longcat.chat/openai/v1"
 
 
 def _header_values(keys: SecretStr) -> SecretStr:
-    keys_in(keys.get_secret_value())
+    text = keys.get_secret_value()
+    keys_in(text)
+    if any(mark in text for mark in "\"';"):
+        raise ValueError(
+            "holds quotes or a semicolon: write the keys without quotes, and commas between them"
+        )
     return keys
 
 

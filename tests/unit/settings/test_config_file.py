@@ -172,6 +172,18 @@ MISTAKES = {
         "[chat]\n# pages\norigins = [\n  'https://a.example',\n  'b.example',\n]\ntrim = 'v1'",
         "line 3: [chat] origins: 'b.example' is not an origin such as https://www.example.com",
     ),
+    "an origin with a slash": (
+        "[chat]\norigins = ['https://a.example/']",
+        "https://a.example/' is not an origin such as https://www.example.com: leave out '/'",
+    ),
+    "an origin with a path": (
+        "[chat]\norigins = ['http://localhost:3000/help/index.html']",
+        "is not an origin such as https://www.example.com: leave out '/help/index.html'",
+    ),
+    "an option of the command": (
+        "[server]\nport = 8080",
+        "line 2: [server] port is not a setting: use `kefu serve --port`.",
+    ),
     "a table for a value": (
         "[chat.origins]\na = 1",
         "line 2: there is no table [chat.origins]. There are [model], [model.fallback], [chat]",

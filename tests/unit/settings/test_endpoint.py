@@ -101,3 +101,18 @@ def test_d8_keys_have_two_names_and_both_are_a_mistake(
     monkeypatch.setenv("LONGCAT_API_KEYS", "")
     assert load().keys == ("key-two",)
     assert list(unknown_variables()) == []
+
+
+@pytest.mark.parametrize("text", ['"sk-one"', "'sk-one','sk-two'", '"sk-one,sk-two"', "sk-a;sk-b"])
+def test_d8_keys_with_the_quotes_of_a_file_or_a_semicolon_are_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """`docker run --env-file` keeps quotes. The message does not contain the keys."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KEFU_API_KEYS", text)
+    with pytest.raises(ConfigurationError) as refused:
+        load()
+    assert str(refused.value) == (
+        "KEFU_API_KEYS: holds quotes or a semicolon: write the keys without quotes, and commas "
+        "between them"
+    )
