@@ -23,7 +23,7 @@ from kefu.bootstrap.options import allowance, prompt_policy, web_options
 from kefu.bootstrap.readiness import Readiness
 from kefu.bootstrap.relay import build_relays
 from kefu.bootstrap.secrets import bot_check, identities, origin_secret
-from kefu.bootstrap.stores import open_store
+from kefu.bootstrap.stores import made_folder, open_store
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
@@ -139,8 +139,10 @@ def _base(settings: Settings, constants: Constants) -> Base:
         log.counters = Counters()
     if settings.traces:
         log.traces = _traces(clock)
-    model, store = choose_model(settings), open_store(settings, clock, log, constants)
     notices = [sentence for _, sentence in unknown_variables()]
+    if new_folder := made_folder(settings.store):
+        notices.append(new_folder)
+    model, store = choose_model(settings), open_store(settings, clock, log, constants)
     if not widget_is_built():
         notices.append(NOT_BUILT)
     return Base(settings, constants, clock, log, model, store, notices, secrets=[], connections=[])

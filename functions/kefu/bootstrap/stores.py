@@ -58,6 +58,18 @@ def _guarded(settings: Settings, made: GuardedStore, sessions: Sessions | None) 
     )
 
 
+def made_folder(store: str) -> str:
+    """A sentence about a relative path whose folder does not exist: it may be a slip; "" if not."""
+    kind, _, name = store.partition(":///")
+    file = Path(name)
+    if kind != "sqlite" or file.is_absolute() or file.parent.exists():
+        return ""
+    return (
+        f"The store is {file.absolute()}, in a new folder. A path from the root has four slashes: "
+        f"sqlite:////{name}."
+    )
+
+
 def choose_store(settings: Settings, clock: SystemClock) -> Store:
     """The store of the settings, without guards."""
     # Each engine is imported only when it is chosen, to keep cold starts short.
