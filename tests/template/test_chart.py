@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def programs() -> Path:
     return installed_part("kubernetes")
 
 
+@cache
 def rendered(programs: Path, chart: Path, *values: str) -> str:
     command = [str(programs / "helm"), "template", "kefu", str(chart), *values]
     child = subprocess.run(command, capture_output=True, text=True, check=False)
