@@ -43,7 +43,7 @@ class Call:
         messages = self.body.get("messages", []) if isinstance(self.body, dict) else []
         texts = [m["content"] for m in messages if m.get("role") == "user"]
         if texts and isinstance(texts[-1], list):  # with images
-            return str(texts[-1][0]["text"])
+            return str(texts[-1][0].get("text", ""))
         return texts[-1] if texts and isinstance(texts[-1], str) else ""
 
 
