@@ -90,6 +90,6 @@ def _add_call(calls: Any, texts: list[str]) -> bool:
 def _add_shape(message: Any, texts: list[str]) -> None:
     shape = shape_of(message, "")
     if shape.role != "system":
-        texts += shape.role, *shape.texts, *(call.id for call in shape.calls)
+        texts += shape.role, *shape.texts, *[call.id for call in shape.calls]
         for result in shape.results:
             texts += result.call_id, result.text

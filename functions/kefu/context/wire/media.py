@@ -77,6 +77,8 @@ def _kind(part: Any) -> tuple[str, Any]:
     """`image`, `audio`, `file` or "", and the object with the data."""
     kind = field(part, "type") or field(part, "kind")
     if not isinstance(kind, str):
+        if type(part) is dict and _FIELDS.keys().isdisjoint(part):  # as most are
+            return "", part
         for name, known in _FIELDS.items():
             inner = field(part, name)
             if inner is not None and any(field(inner, sign) is not None for sign in _SIGNS):

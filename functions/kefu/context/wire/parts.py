@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -62,18 +62,13 @@ class PartFacts:
         self.calls: list[CallFacts] = []
         self.results: list[ResultText] = []
         self.combined = False
-        """Whether calls and their results are in one message, as in the AI SDK's messages of a
-        user interface."""
+        """Whether calls and their results are in one message, as in the AI SDK's `UIMessage`."""
 
-    def shape(self, role: Role, *, named: bool = False) -> Shape:
-        return Shape(
-            role,
-            tuple(self.texts),
-            self.tokens,
-            tuple(self.calls),
-            tuple(self.results),
-            named=named,
-        )
+    def shape(self, role: Role, *, step: bool = False, named: bool = False) -> Shape:
+        if self.results and not self.combined and role != "system":
+            role = "tool"
+        calls, results = tuple(self.calls), tuple(self.results)
+        return Shape(role, tuple(self.texts), self.tokens, calls, results, step, False, named)
 
 
 # Opaque values: the API counts them differently, or not at all.
@@ -83,16 +78,19 @@ _OPAQUE = frozenset(
     | {"cachePoint", "thoughtSignature", "thought_signature", "providerOptions", "mediaType"}
     | {"providerMetadata", "extras", "state"}
 )
+_BESIDE_TEXT = _OPAQUE - {"encrypted_content"} | {"text"}
+"""Fields of a part with a text from which the model reads nothing more, and the text."""
 _ENCRYPTED_BYTES_PER_TOKEN = 5
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "id")
 _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = ("arguments", "input", "args")
 _RESULTS = ("content", "output", "result", "response")
 _CALL_TYPES = frozenset({"tool_use", "tool-call", "tool_call", "function_call"})
+_TEXT_TYPES = ("text", "input_text", "output_text")
 RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
 # Bedrock's and Gemini's parts have no type; they have one field with this name.
 _CALL_FIELDS = ("toolUse", "functionCall", "function_call")
-_RESULT_FIELDS = ("toolResult", "functionResponse", "function_response")
+_TOOL_FIELDS = (*_CALL_FIELDS, "toolResult", "functionResponse", "function_response")
 _KNOWN_FIELDS = (
     *("text", "image", "document", "video", "audio", "reasoningContent", "cachePoint"),
     *("guardContent", "citationsContent", "searchResult", "inlineData", "inline_data"),
@@ -112,44 +110,56 @@ def _first(value: Any, names: Iterable[str]) -> tuple[str, Any]:
     return "", None
 
 
-def read_blocks(
-    message: Any,
-    blocks: Any,
-    where: str,
-    facts: PartFacts,
-    known: frozenset[str],
-    refusal: Callable[[Any], str],
-) -> None:
-    """Read the parts of a message's content. Raises TypeError with `refusal` for an unknown part.
+def not_a_message(value: Any) -> str:
+    return (
+        f"This is not a message that trim_messages reads: {value!r:.120}. It reads dicts, or values"
+        " of the official clients, in the formats of OpenAI's chat completions and Responses API,"
+        " Anthropic, LangChain, pydantic-ai, Bedrock's Converse, Gemini, Vercel's AI SDK and"
+        " Ollama, and kefu.context.Message. Convert others into chat completions:"
+        ' {"role": "user", "content": "..."}.'
+    )
 
-    `known`: ids of calls that the message names beside its content. LangChain repeats these there.
-    """
+
+def read_blocks(message: Any, blocks: Any, where: str, facts: PartFacts) -> None:
+    """Read the parts of a message's content. Raises TypeError for an unknown part."""
     if type(blocks) is not list and (
         isinstance(blocks, Mapping) or not isinstance(blocks, Iterable)
     ):
-        raise TypeError(refusal(message))
+        raise TypeError(not_a_message(message))
+    known = {call.id for call in facts.calls}  # LangChain repeats these calls in the content
     for at, block in enumerate(blocks):
         kind = field(block, "type")
-        if not (isinstance(block, str) or isinstance(kind, str)):
-            name, inner = _first(block, (*_CALL_FIELDS, *_RESULT_FIELDS))
-            if name in _CALL_FIELDS:
-                _add_call(inner, facts, known)
-            elif name:
-                key, content = _first(inner, _RESULTS)
-                _add_result(inner, content, (where, at, name, key), facts)
-            elif _first(block, _KNOWN_FIELDS)[0]:
-                facts.tokens += read_media(block, facts.model, facts.texts)
-            else:
-                raise TypeError(refusal(message))
+        if not isinstance(kind, str):
+            _read_untyped(message, block, (where, at), facts, known)
         elif kind in _CALL_TYPES:
             _add_call(block, facts, known)
         elif kind in RESULT_TYPES:
             key, content = _first(block, _RESULTS)
             _add_result(block, content, (where, at, key), facts)
-        elif where == "parts" and isinstance(kind, str):
+        elif where == "parts":
             _read_interface_part(block, kind, (where, at), facts)
         else:
             facts.tokens += read_media(block, facts.model, facts.texts)
+
+
+def _read_untyped(
+    message: Any, block: Any, path: Path, facts: PartFacts, known: Container[str]
+) -> None:
+    """Read a part of Bedrock or Gemini, or a text."""
+    name, inner = "", _text_of(block)
+    if not isinstance(inner, str):
+        name, inner = _first(block, _TOOL_FIELDS)
+    if name in _CALL_FIELDS:
+        _add_call(inner, facts, known)
+    elif name:
+        key, content = _first(inner, _RESULTS)
+        _add_result(inner, content, (*path, name, key), facts)
+    elif isinstance(inner, str):
+        facts.texts.append(inner)
+    elif _first(block, _KNOWN_FIELDS)[0]:
+        facts.tokens += read_media(block, facts.model, facts.texts)
+    else:
+        raise TypeError(not_a_message(message))
 
 
 def _read_interface_part(part: Any, kind: str, path: Path, facts: PartFacts) -> None:
@@ -175,7 +185,7 @@ def read_part(part: Any, path: Path, facts: PartFacts) -> None:
     """Read a part of pydantic-ai's messages."""
     kind, content = field(part, "part_kind"), field(part, "content")
     if kind == "tool-call":
-        _add_call(part, facts, frozenset())
+        _add_call(part, facts, ())
     elif kind == "tool-return" or (kind == "retry-prompt" and field(part, "tool_name")):
         _add_result(part, content, (*path, "content"), facts)
     elif kind in ("builtin-tool-call", "builtin-tool-return"):
@@ -186,7 +196,7 @@ def read_part(part: Any, path: Path, facts: PartFacts) -> None:
             facts.tokens += read_media(one, facts.model, facts.texts)
 
 
-def _add_call(call: Any, facts: PartFacts, known: frozenset[str]) -> None:
+def _add_call(call: Any, facts: PartFacts, known: Container[str]) -> None:
     name = _first(call, _NAMES)[1] or ""
     id = _first(call, _IDS)[1] or f"function:{name}"
     if id not in known:
@@ -218,7 +228,9 @@ def result_of(id: str, name: str, content: Any, path: Path, model: str) -> Resul
     blocks = content if isinstance(content, list | tuple) else [content]
     tokens = 0
     for block in blocks:
-        if isinstance(block, str) or isinstance(field(block, "type"), str) or is_media(block):
+        if isinstance(text := _text_of(block), str):
+            texts.append(text)
+        elif isinstance(field(block, "type"), str) or is_media(block):
             tokens += read_media(block, model, texts)
         else:
             text = field(block, "text")
@@ -228,16 +240,21 @@ def result_of(id: str, name: str, content: Any, path: Path, model: str) -> Resul
 
 def _plain_value(value: Any) -> Any:
     """A client's object as a dict; any other value as it is."""
-    is_plain = value is None or isinstance(value, Mapping | list | tuple | int | float | bytes)
-    return value if is_plain else _fields(value)
+    plain = (dict, type(None), list, tuple, int, float, bytes, Mapping)
+    return value if isinstance(value, plain) else _fields(value)
+
+
+def _text_of(part: Any) -> Any:
+    """The text of a part that has nothing else, as most have; of any other, the part itself."""
+    is_text = type(part) is dict and (len(part) == 1 or part.get("type") in _TEXT_TYPES)
+    if is_text and (len(part) <= 2 or not any(map(part.get, part.keys() - _BESIDE_TEXT))):
+        return part.get("text", part)
+    return part
 
 
 def read_media(part: Any, model: str, texts: list[str]) -> int:
     """The tokens of a part that is an image, audio or a file; else its texts are appended."""
-    text = part
-    if type(part) is dict and len(part) == 2 and part.get("type") == "text":  # as most are
-        text = part.get("text")
-    if isinstance(text, str):
+    if isinstance(text := _text_of(part), str):
         texts.append(text)
         return 0
     return media_tokens(part, model, texts) if is_media(part) else read_texts(part, texts)
@@ -251,22 +268,22 @@ def read_texts(value: Any, texts: list[str]) -> int:
         part = waiting.pop()
         if isinstance(part, str):
             texts.append(part)
-        elif isinstance(part, bool | int | float):
+        elif isinstance(part, (int, float)):
             texts.append(str(part))
-        elif type(part) is not dict and isinstance(part, Sequence | set | frozenset):
+        elif type(part) is not dict and isinstance(part, (list, Sequence, set, frozenset)):
             if not isinstance(part, bytes):
                 waiting += reversed(list(part))
         elif part is not None:
-            for name, inner in reversed(_fields(part).items()):
-                if name == "encrypted_content" and isinstance(inner, str):
-                    tokens += len(inner) // _ENCRYPTED_BYTES_PER_TOKEN
-                elif name not in _OPAQUE:
+            for name, inner in reversed((part if type(part) is dict else _fields(part)).items()):
+                if name not in _OPAQUE:
                     waiting.append(inner)
+                elif name == "encrypted_content" and isinstance(inner, str):
+                    tokens += len(inner) // _ENCRYPTED_BYTES_PER_TOKEN
     return tokens
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict | Mapping):  # a dict is told apart much faster
+    if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)
     fields = dump(exclude_none=True) if dump else getattr(value, "__dict__", None)

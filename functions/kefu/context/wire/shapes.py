@@ -18,6 +18,7 @@ from kefu.context.wire.parts import (
     ResultText,
     Shape,
     arguments_of,
+    not_a_message,
     read_blocks,
     read_media,
     read_part,
@@ -37,7 +38,8 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_SPEAKERS: dict[str, Role] = {role: known for role, known in _ROLES.items() if known != "tool"}
+_CONTENT_FIELDS = frozenset({"role", "content", "parts", "type", "id", "status"})
+"""The fields of a message that has nothing beside its content, as most have."""
 _LANGCHAIN = frozenset({"system", "human", "ai", "tool", "function"})
 """LangChain's messages have such a `type` and no `role`."""
 
@@ -46,20 +48,19 @@ def shape_of(value: Any, model: str) -> Shape:
     """The facts about a message or item; `model` decides an image's tokens. Raises TypeError."""
     if isinstance(value, Message):
         return _own(value)
-    if type(value) is dict and (shape := _plain(value, model)):
-        return shape
     kind, role = field(value, "type"), field(value, "role")
     if role is None and isinstance(kind, str):
-        if kind in _LANGCHAIN and field(value, "content") is not None:
-            return _message(value, _ROLES[kind], model)
         if of_item := _role_of_item(kind):
             return _item(value, kind, of_item, model)
+        if kind in _LANGCHAIN and field(value, "content") is not None:
+            role = kind
     if role is None and field(value, "parts") is not None:
         return _of_parts(value, model)
     if not isinstance(role, str) or role not in _ROLES:
-        raise TypeError(_not_a_message(value))
-    shape = _message(value, _ROLES[role], model)
-    return shape._replace(step=True) if kind == "message" and role == "assistant" else shape
+        raise TypeError(not_a_message(value))
+    step = kind == "message" and role == "assistant"
+    plain = type(value) is dict and _plain(value, _ROLES[role], model, step=step)
+    return plain or _message(value, _ROLES[role], model, step=step)
 
 
 def role_of(value: Any) -> Role | None:
@@ -80,36 +81,23 @@ def role_of(value: Any) -> Role | None:
     return "tool" if is_result else None
 
 
-def _not_a_message(value: Any) -> str:
-    return (
-        f"This is not a message that trim_messages reads: {value!r:.120}. It reads dicts, or values"
-        " of the official clients, in the formats of OpenAI's chat completions and Responses API,"
-        " Anthropic, LangChain, pydantic-ai, Bedrock's Converse, Gemini, Vercel's AI SDK and"
-        " Ollama, and kefu.context.Message. Convert others into chat completions:"
-        ' {"role": "user", "content": "..."}.'
-    )
-
-
-def _plain(value: dict[str, Any], model: str) -> Shape | None:
+def _plain(value: dict[str, Any], role: Role, model: str, *, step: bool) -> Shape | None:
     """The facts about the most frequent dicts; None for all others."""
-    content, speaker, size = value.get("content"), value.get("role"), len(value)
-    if type(speaker) is not str:
-        return None
+    content, size = value.get("content"), len(value)
     if type(content) is str:
-        if size == 2 and speaker in _SPEAKERS:
-            return Shape(_SPEAKERS[speaker], (content,))
-        id = value.get("tool_call_id")
-        if size == 3 and speaker == "tool" and type(id) is str:
+        if size == 2 and role != "tool":
+            return Shape(role, (content,))
+        if size == 3 and role == "tool" and type(id := value.get("tool_call_id")) is str:
             return Shape("tool", results=(ResultText(id, content, path=("content",)),))
-    if type(content) is list and size == 2 and speaker in _SPEAKERS:
+    elif (blocks := content or value.get("parts")) and value.keys() <= _CONTENT_FIELDS:
         facts = PartFacts(model)
-        read_blocks(value, content, "content", facts, frozenset(), _not_a_message)
-        return facts.shape("tool" if facts.results else _SPEAKERS[speaker])
+        read_blocks(value, blocks, "content" if content else "parts", facts)
+        return facts.shape(role, step=step) if role != "tool" or facts.results else None
     calls = value.get("tool_calls")
-    is_step = size == 3 and speaker == "assistant" and calls and "content" in value
-    if not is_step or (content and type(content) is not str):
+    is_step = size == 3 and role == "assistant" and calls and "content" in value
+    if not is_step or not (content is None or type(content) is str):
         return None
-    texts: list[str] = [content] if content else []
+    texts: list[str] = [] if content is None else [content]
     made = tuple(_chat_calls(calls, texts))
     return Shape("assistant", tuple(texts), calls=made)
 
@@ -125,7 +113,7 @@ def _own(value: Message) -> Shape:
     return Shape(value.role, tuple(texts), calls=calls)
 
 
-def _message(value: Any, role: Role, model: str) -> Shape:
+def _message(value: Any, role: Role, model: str, *, step: bool) -> Shape:
     content, parts = field(value, "content"), field(value, "parts")
     facts = PartFacts(model)
     if role == "tool":
@@ -133,8 +121,6 @@ def _message(value: Any, role: Role, model: str) -> Shape:
         id = field(value, "tool_call_id") or (f"function:{name}" if name else None)
         if isinstance(id, str):
             return Shape("tool", results=(result_of(id, name or "", content, ("content",), model),))
-        if content is None and parts is None:
-            raise TypeError(_not_a_message(value))
     texts = facts.texts
     if isinstance(content, str):
         texts.append(content)
@@ -148,27 +134,20 @@ def _message(value: Any, role: Role, model: str) -> Shape:
         data = field(image, "value") or image
         facts.tokens += read_media({"type": "image", "data": data}, model, texts)
     _read_content(value, content, parts, facts)
-    if not (texts or facts.calls or _has(value, "content") or _has(value, "audio") or parts):
-        raise TypeError(_not_a_message(value))
-    if role == "tool" and not facts.results:
-        raise TypeError(_not_a_message(value))
-    if facts.results and not facts.combined:
-        role = "tool"
-    return facts.shape(role, named=isinstance(field(value, "name"), str))
+    is_any = texts or facts.calls or _has(value, "content") or _has(value, "audio") or parts
+    if not is_any or (role == "tool" and not facts.results):
+        raise TypeError(not_a_message(value))
+    return facts.shape(role, step=step, named=isinstance(field(value, "name"), str))
 
 
 def _read_content(value: Any, content: Any, parts: Any, facts: PartFacts) -> None:
     """Read the blocks of `content`, or else Gemini's or the AI SDK's `parts`."""
-    known = frozenset(call.id for call in facts.calls)
     if content is not None and not isinstance(content, str):
-        read_blocks(value, content, "content", facts, known, _not_a_message)
-    elif parts is not None and (content is None or any(map(_is_tool_part, parts))):
-        read_blocks(value, parts, "parts", facts, known, _not_a_message)
-
-
-def _is_tool_part(part: Any) -> bool:
-    """Whether a part of the AI SDK, whose older messages have the text twice, is a tool's."""
-    return str(field(part, "type")).startswith(("tool-", "dynamic-tool"))
+        read_blocks(value, content, "content", facts)
+    elif parts is not None:  # the AI SDK's older messages have the text twice
+        tools = (str(field(part, "type")).startswith(("tool-", "dynamic-tool")) for part in parts)
+        if content is None or any(tools):
+            read_blocks(value, parts, "parts", facts)
 
 
 def _of_parts(value: Any, model: str) -> Shape:
@@ -176,8 +155,8 @@ def _of_parts(value: Any, model: str) -> Shape:
     facts = PartFacts(model)
     kind = field(value, "kind")
     if kind not in ("request", "response"):
-        read_blocks(value, field(value, "parts"), "parts", facts, frozenset(), _not_a_message)
-        return facts.shape("tool" if facts.results else "user")
+        read_blocks(value, field(value, "parts"), "parts", facts)
+        return facts.shape("user")
     kinds = set()
     for at, part in enumerate(field(value, "parts")):
         kinds.add(field(part, "part_kind"))
@@ -186,8 +165,6 @@ def _of_parts(value: Any, model: str) -> Shape:
         return facts.shape("assistant")
     if "system-prompt" in kinds:  # often with the question beside it, so that both are kept
         return facts.shape("system")
-    if facts.results:
-        return facts.shape("tool")
     # A retry without a tool is no question of the user's: it belongs to the turn before it.
     return facts.shape("user" if "user-prompt" in kinds else "assistant")
 

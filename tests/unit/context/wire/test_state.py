@@ -262,16 +262,17 @@ def test_x23_a_border_between_messages_does_not_move_unnoticed() -> None:
 
 @pytest.mark.parametrize("arguments", ["{}", {}], ids=["text", "dict"])
 @pytest.mark.parametrize("calls", [1, 2])
+@pytest.mark.parametrize("content", [None, ""])
 @pytest.mark.parametrize("thought", [{}, {"reasoning_content": "hm"}])
 def test_x23_a_mark_is_the_same_for_an_object_of_a_client_and_its_json(
-    arguments: Any, calls: int, thought: dict[str, str]
+    arguments: Any, calls: int, content: str | None, thought: dict[str, str]
 ) -> None:
     """And whatever is marked for a cache."""
     function = {"name": "f", "arguments": arguments}
     made = [{"id": str(at), "function": function} for at in range(calls)]
-    call = {"role": "assistant", "content": None, "tool_calls": made, **thought}
+    call = {"role": "assistant", "content": content, "tool_calls": made, **thought}
     values = [SimpleNamespace(id=c["id"], function=SimpleNamespace(**function)) for c in made]
-    value = SimpleNamespace(role="assistant", content=None, tool_calls=values, **thought)
+    value = SimpleNamespace(role="assistant", content=content, tool_calls=values, **thought)
     result = {"role": "tool", "tool_call_id": "0", "content": "ok"}
     cached = {**result, "cache_control": {"type": "ephemeral"}}
     assert mark([call, result], 2) == mark([value, cached], 2)
