@@ -51,6 +51,13 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python .venv-clients/bin/python --require-hashes -r requirements/clients.txt
 	@touch $@
 
+.venv-oldest/ready: .venv/installer requirements/oldest.txt
+	@echo "Installing the oldest packages that pyproject.toml allows (about 150 MB, once) ..."
+	$(PYTHON) -m venv .venv-oldest
+	$(BIN)/uv pip install --quiet --python .venv-oldest/bin/python --require-hashes -r requirements/oldest.txt
+	$(BIN)/uv pip install --quiet --python .venv-oldest/bin/python --no-deps --editable .
+	@touch $@
+
 .venv-sam/ready: .venv/installer requirements/sam.txt
 	@echo "Installing the tools that check the SAM template (about 400 MB, once) ..."
 	$(PYTHON) -m venv .venv-sam
@@ -130,6 +137,9 @@ SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
 ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
 endif
+# They use each package in what it is there for.
+OF_PACKAGES := tests/cli/test_screen.py tests/contract/test_every_field.py $(addprefix tests/unit/,context/tokens/test_counter.py knowledge/extract upstream) \
+  $(patsubst %,tests/web/test_%.py,lambda_handler logs metrics oidc openai)
 ifeq ($(CI),true)
 AGAIN := || { echo "== What failed, once more, with nothing beside it"; \
 	  $(BIN)/pytest --last-failed --last-failed-no-failures none --ignore tests/e2e; }
@@ -147,6 +157,10 @@ endif
 	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW)$(AGAIN)
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e $(NOT_SLOW)
+ifeq ($(CI),true)
+	@echo "== Python tests with the oldest packages that pyproject.toml allows"
+	.venv-oldest/bin/python -m pytest -p no:cacheprovider -n 3 $(OF_PACKAGES)
+endif
 
 test-widget: setup
 	@echo "== Widget tests"
@@ -183,7 +197,7 @@ check test-python test-widget: parts
 endif
 
 OF_NPM := tests/clients/node_modules/ready widget/examples/node_modules/.ready
-parts: .venv/dev .venv-clients/ready .venv-sam/ready .venv-release/ready $(OF_NPM) programs ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-oldest/ready .venv-sam/ready .venv-release/ready $(OF_NPM) programs ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 # Debian's packages have the names of the programs; older releases have no chromium-headless-shell.

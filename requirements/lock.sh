@@ -12,6 +12,7 @@ echo uv | pin uv -
 pin server pyproject.toml --extra server --extra cli --extra learn --extra oidc --extra otel --extra postgres --extra tokens
 pin lambda pyproject.toml --extra aws --extra tokens
 pin dev pyproject.toml --extra aws --extra cli --extra learn --extra meaning --extra oidc --extra otel --extra postgres --extra tokens --group dev
+pin oldest pyproject.toml --resolution lowest-direct --extra aws --extra cli --extra learn --extra oidc --extra otel --extra postgres --extra tokens --group test
 pin clients --group clients
 pin sam --group sam
 pin peers --group peers
