@@ -115,6 +115,8 @@ class _Walk:
     def _begin(self, tag: str, node: LexborNode) -> Iterator[Block]:
         if tag == "br":
             self._parts.append("\n" if self._is_pre else " ")
+        elif tag == "label":
+            self._parts.append(" ")
         elif tag in _CELLS:
             self._cells.add(tag)
             if any(part.strip() for part in self._parts):
@@ -156,7 +158,7 @@ class _Walk:
             return
         place = linked, self._has_main == (self._depth == 0)
         if self._level:
-            yield Block(text.rstrip("¶# "), self._level, self._anchor, *place)
+            yield Block(text.rstrip("¶# \u200b"), self._level, self._anchor, *place)
             self._anchor = ""
         else:
             is_row = tag == "tr" and "td" in self._cells

@@ -53,6 +53,20 @@ def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
     assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
 
 
+@pytest.mark.parametrize("mark", ["¶", "#", "\u200b"])
+def test_g35_a_heading_has_no_mark_for_its_link(mark: str) -> None:
+    """So write Sphinx, Docusaurus and VitePress their links to a heading."""
+    heading = f'<h2 id=x>Hours <a class="header-anchor" href="#x">{mark}</a></h2>'
+    assert blocks(heading) == [Block("Hours", 2, "x")]
+
+
+def test_g35_the_labels_of_tabs_are_separate_words() -> None:
+    """So Material for MkDocs and VitePress write tabs."""
+    tabs = """<div class="tabbed-labels"><label for="__tabbed_1_1">Bosch</label><label
+    for="__tabbed_1_2">Shimano</label></div>"""
+    assert [one.text for one in blocks(tabs)] == ["Bosch Shimano"]
+
+
 @pytest.mark.parametrize(
     ("body", "outside"),
     [
