@@ -357,6 +357,64 @@ def test_import_reads_json_and_takes_another_address(document: Path, kefu: Kefu)
     }
 
 
+OTHERS = """\ufeff
+openapi: 3.0.3
+servers: [{url: "https://api.shop.example"}]
+paths:
+  /orders/{id}:
+    put:
+      operationId: saveOrder
+      parameters: [{$ref: "#/paths/~1stock~1%7Bid%7D/get/parameters/0"}]
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+  /stock/{id}:
+    get:
+      operationId: readStock
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer, minimum: 1}}
+        - {name: country, in: query, schema: {type: string, enum: [NO, on, 12:30, 2024-01-01, "1"]}}
+        - {name: half, in: query, explode: false, schema: {type: number, enum: [0.5, 1e1, 010]}}
+        - {name: sizes, in: query, explode: false, schema: {type: array, items: {type: string}}}
+        - {name: filter, in: query, style: deepObject, schema: {type: object}}
+        - {name: query, in: query, content: {application/json: {schema: {type: object}}}}
+components:
+  schemas:
+    Id: {type: integer, readOnly: true}
+    Order:
+      required: [id, made, state]
+      properties:
+        id: {$ref: "#/components/schemas/Id"}
+        made: {type: string, readOnly: true}
+        state: {type: string, enum: [sent, lost], readOnly: false}
+"""
+
+
+def test_import_leaves_out_what_the_server_alone_writes(folder: Path, kefu: Kefu) -> None:
+    Path("others.yaml").write_text(OTHERS, encoding="utf-8")
+    ran = kefu("tools", "import", "others.yaml", "saveOrder")
+    table = tomllib.loads(ran.out)["tools"]["saveOrder"]
+    assert (table["body"], table["approve"]) == (["state"], "saveOrder: {id}, {state}?")
+    assert table["parameters"]["id"] == {"type": "integer", "minimum": 1}
+
+
+def test_import_reads_yaml_as_openapi_wants_it(folder: Path, kefu: Kefu) -> None:
+    """By YAML 1.2: only `true` and `false` are booleans, and times are no numbers."""
+    Path("others.yaml").write_text(OTHERS, encoding="utf-8")
+    ran = kefu("tools", "import", "others.yaml", "readStock")
+    read = tomllib.loads(ran.out)["tools"]["readStock"]["parameters"]
+    assert read["country"]["enum"] == ["NO", "on", "12:30", "2024-01-01", "1"]
+    assert read["half"]["enum"] == [0.5, 10, 10]
+
+
+def test_import_names_fields_of_the_query_with_a_form_of_their_own(
+    folder: Path, kefu: Kefu
+) -> None:
+    Path("others.yaml").write_text(OTHERS, encoding="utf-8")
+    ran = kefu("tools", "import", "others.yaml", "readStock")
+    told = [line.split()[3] for line in ran.out.splitlines() if line.endswith("form of its own.")]
+    assert told == ["sizes", "filter", "query"]
+    assert set(tomllib.loads(ran.out)["tools"]["readStock"]["parameters"]).isdisjoint(told)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -366,6 +424,7 @@ def test_import_reads_json_and_takes_another_address(document: Path, kefu: Kefu)
         (("shop.yaml", "forgotten"), "forgotten does not describe id, which is in its path"),
         (("nowhere.json",), "nowhere.json: [Errno 2] No such file"),
         (("list.json",), "list.json: this is not an OpenAPI document of version 3"),
+        (("old.json",), "make it version 3 with npx swagger2openapi FILE --patch -o NEW.json"),
         (("half.json",), "half.json: it is not valid JSON: Expecting"),
         (("half.yaml",), "half.yaml: it is not valid YAML: "),
     ],
@@ -374,6 +433,7 @@ def test_a3_what_cannot_be_imported_is_told(
     document: Path, kefu: Kefu, arguments: tuple[str, ...], sentence: str
 ) -> None:
     Path("list.json").write_text("[]")
+    Path("old.json").write_text('{"swagger": "2.0"}')
     Path("half.json").write_text("{")
     Path("half.yaml").write_text("{a: [")
     ran = kefu("tools", "import", *arguments)

@@ -51,6 +51,10 @@ class _Converted(NamedTuple):
 
 def operations(document: object) -> list[Operation]:
     """All operations. Raises BadDocument for what is no OpenAPI 3 document."""
+    if node_of(document).get("swagger"):
+        raise BadDocument(
+            "this is OpenAPI 2: make it version 3 with npx swagger2openapi FILE --patch -o NEW.json"
+        )
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):
         raise BadDocument("this is not an OpenAPI document of version 3")
     found = []
@@ -136,11 +140,20 @@ def _add_field(parts: _Converted, field: Node, document: Node) -> None:
         )
         return
     schema = dict(cleaned(field.get("schema"), document))
+    if place == "query" and _has_own_form(field, schema):
+        parts.notes.append(f"The field {line_of(name)} of the query has a form of its own.")
+        return
     if text := line_of(field.get("description")):
         schema["description"] = text[:MAX_DESCRIPTION]
     parts.properties[own] = schema
     if is_required or place == "path":
         parts.required.append(own)
+
+
+def _has_own_form(field: Node, schema: Node) -> bool:
+    """Whether the field is not written as Kefu writes it: a list as a field for each item."""
+    is_usual = field.get("style", "form") == "form" and field.get("explode", True) is True
+    return "content" in field or (schema.get("type") in ("array", "object") and not is_usual)
 
 
 def _add_body(parts: _Converted, operation: Operation, document: Node) -> None:

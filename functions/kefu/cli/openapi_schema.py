@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from kefu.terminal.clean import clean
 from kefu.tools.schema import MAX_DEPTH, unknown
@@ -26,7 +27,7 @@ class BadDocument(ValueError):
 
 
 def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Node:
-    """The schema without references and keywords that Kefu does not check.
+    """The schema of a value that is sent, without references and keywords that Kefu does not check.
 
     `inside`: the references that lead to it; one of these again is just an object.
     """
@@ -35,7 +36,8 @@ def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Nod
         if reference in inside:
             return {"type": "object"}
         inside = (*inside, reference)
-    given, kept = _merged(resolved(schema, document), document), dict[str, Any]()
+    given = _sent(_merged(resolved(schema, document), document), document)
+    kept = dict[str, Any]()
     for word, rule in given.items():
         if word == "properties":
             its = {name: cleaned(one, document, inside) for name, one in node_of(rule).items()}
@@ -49,6 +51,19 @@ def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Nod
     if "format" in given and kept.get("type") == "string":
         kept["description"] = f"{kept.get('description', '')} ({given['format']})".strip()
     return kept
+
+
+def _sent(schema: Node, document: Node) -> Node:
+    """The schema without its read-only properties, such as an id: they come from the server."""
+    properties = node_of(schema.get("properties"))
+    fixed = [name for name, one in properties.items() if resolved(one, document).get("readOnly")]
+    if not fixed:
+        return schema
+    return {
+        **schema,
+        "properties": {name: one for name, one in properties.items() if name not in fixed},
+        "required": [name for name in list_of(schema.get("required")) if name not in fixed],
+    }
 
 
 def _plain(word: str, rule: object) -> Node:
@@ -85,8 +100,12 @@ def resolved(node: object, document: Node) -> Node:
         if not reference.startswith("#/"):
             raise BadDocument(f"{line_of(reference)} is not in this file")
         node = document
-        for name in reference[2:].split("/"):
-            node = node_of(node).get(name.replace("~1", "/").replace("~0", "~"))
+        for step in unquote(reference[2:]).split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, list):
+                node = node[int(name)] if name.isdecimal() and int(name) < len(node) else None
+            else:
+                node = node_of(node).get(name)
         if node is None:
             raise BadDocument(f"there is no {line_of(reference)}")
     raise BadDocument("a $ref leads to itself")

@@ -7,9 +7,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from kefu.bootstrap.tool_trial import NotTried, TrialCall, open_tools, tokens_of, try_call
 from kefu.cli.openapi import operations, table_of
@@ -19,6 +21,15 @@ from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse, read_settings, wrong_settings, wrong_use
 from kefu.tools.tool import Tool, in_language
+
+_YAML_VALUES: Final = (
+    ("bool", r"(true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("int", r"[-+]?(0|[1-9][0-9]*)$", "-+0123456789"),
+    ("float", r"[-+]?([0-9]+\.[0-9]*|\.?[0-9]+)([eE][-+]?[0-9]+)?$", "-+.0123456789"),
+    ("null", r"(~|null|Null|NULL)?$", "~nN"),
+    ("merge", r"<<$", "<"),
+)
+"""The values that are no texts: the tag, a pattern, the first characters."""
 
 _KINDS = {"http": "HTTP", "mcp": "MCP", "python": "Python", "page": "page", "built-in": "Kefu"}
 
@@ -115,7 +126,7 @@ def _import(options: argparse.Namespace) -> int:
 
 def _document(file: Path) -> dict[str, object]:
     """Raises OSError, ValueError, BadDocument."""
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8-sig")
     is_yaml = file.suffix in (".yaml", ".yml")
     try:
         found = _yaml(text) if is_yaml else json.loads(text)
@@ -128,11 +139,14 @@ def _document(file: Path) -> dict[str, object]:
 
 
 def _yaml(text: str) -> object:
-    """Raises ValueError."""
+    """By YAML 1.2, as OpenAPI wants it: NO, 12:30 and dates are texts. Raises ValueError."""
     import yaml
 
+    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
+    for tag, pattern, starts in _YAML_VALUES:
+        loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), [*starts, ""])
     try:
-        # Through JSON, which has no dates.
-        return json.loads(json.dumps(yaml.safe_load(text), default=str))
+        # Through JSON, whose names are texts.
+        return json.loads(json.dumps(loader(text).get_single_data()))
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
