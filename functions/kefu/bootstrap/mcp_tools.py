@@ -193,7 +193,7 @@ def _wrong(tool: Tool) -> str:
     properties = {name: one if isinstance(one, dict) else {} for name, one in given.items()}
     required = schema.get("required") or ()
     table = ToolTable(
-        url="https://server.invalid",
+        mcp="https://server.invalid",
         effect="write",
         approve=dict(tool.approve),
         preview=tool.preview,

@@ -36,8 +36,11 @@ def card_problems(table: ToolTable, parameters: Properties) -> Iterator[Wrong]:
         yield from (("approve", says) for says in _question(table, text, parameters))
     for name, schema in parameters.items():
         if not table.preview and name not in table.bind and is_free_text(schema):
-            says = (
-                "is free text, so the model could choose what the visitor cannot judge: "
+            says = "is free text, so the model could choose what the visitor cannot judge: "
+            if table.kind == "mcp":
+                yield "preview", f"{name} {says}show what it stands for by a preview"
+                continue
+            says += (
                 "limit it by enum or by a pattern from ^ to $, or show what it stands for: preview"
             )
             if table.kind == "http":
@@ -49,11 +52,14 @@ def card_problems(table: ToolTable, parameters: Properties) -> Iterator[Wrong]:
 def _question(table: ToolTable, text: str, parameters: Properties) -> Iterator[str]:
     from kefu.tools.card import PLACEHOLDER
 
+    is_mcp = table.kind == "mcp"  # its parameters are its server's
     if "{" in (rest := PLACEHOLDER.sub("", text)) or "}" in rest:
         yield "a placeholder must be {NAME}, with letters, digits, _ and . in it"
     for path in PLACEHOLDER.findall(text):
         name = path.partition(".")[0]
         if name in table.optional:
-            yield f"{name} can be left out, and the question could not be asked then: require it"
+            advice = "take it out of the question" if is_mcp else "require it"
+            yield f"{name} can be left out, and the question could not be asked then: {advice}"
         elif name not in parameters and name not in table.bind and not table.preview:
-            yield f"{name} is no parameter: add it, or name a preview whose result has it"
+            advice = "" if is_mcp else "add it, or "
+            yield f"{name} is no parameter: {advice}name a preview whose result has it"

@@ -407,6 +407,35 @@ def test_a9_a_tool_without_the_hint_is_a_write_and_needs_the_owners_question() -
         assert tool.approve == {"": "Cancel {order_id}?"}
 
 
+@pytest.mark.parametrize(
+    ("question", "wrong"),
+    [
+        (
+            "{region}?",
+            (
+                "approve: region can be left out, and the question could not be asked then: "
+                "take it out of the question."
+            ),
+        ),
+        ("{total}?", "approve: total is no parameter: name a preview whose result has it."),
+        (
+            "{order_id}?",
+            (
+                "preview: order_id is free text, so the model could choose what the visitor "
+                "cannot judge: show what it stands for by a preview."
+            ),
+        ),
+    ],
+)
+def test_a9_the_advice_is_for_settings_that_a_tool_of_a_server_has(
+    question: str, wrong: str
+) -> None:
+    own = {"cancel_order": McpWords(approve={"": question})}
+    server = McpServer("shop", ["cancel_order"], own)
+    (refused,) = judged(offer([CANCEL], "cancel_order", own=own), server).refused
+    assert refused.endswith(f"[tools.shop.tools.cancel_order]: {wrong}")
+
+
 def test_a9_the_owners_effect_wins() -> None:
     own = {"cancel_order": McpWords(effect="read"), "get_order": McpWords(effect="write")}
     found = offer([GET_ORDER, CANCEL], "get_order", "cancel_order", own=own)
