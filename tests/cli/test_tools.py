@@ -405,6 +405,37 @@ def test_import_reads_yaml_as_openapi_wants_it(folder: Path, kefu: Kefu) -> None
     assert read["half"]["enum"] == [0.5, 10, 10]
 
 
+def test_import_reads_tagged_values_of_yaml_as_texts(folder: Path, kefu: Kefu) -> None:
+    tagged = OTHERS.replace("openapi:", "x-made: !!timestamp 2024-01-01\nopenapi:", 1)
+    Path("others.yaml").write_text(tagged, encoding="utf-8")
+    assert kefu("tools", "import", "others.yaml").code == 0
+
+
+def test_import_leaves_out_a_read_only_reference(folder: Path, kefu: Kefu) -> None:
+    """OpenAPI 3.1 lets other keywords stand beside `$ref`."""
+    Path("own.json").write_text(
+        '{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/a": {"post": '
+        '{"operationId": "add", "requestBody": {"content": {"application/json": {"schema": '
+        '{"required": ["id"], "properties": {"id": {"$ref": "#/x-id", "readOnly": true}, '
+        '"size": {"type": "integer"}}}}}}}}}, "x-id": {"type": "integer"}}'
+    )
+    ran = kefu("tools", "import", "own.json", "add")
+    assert tomllib.loads(ran.out)["tools"]["add"]["body"] == ["size"]
+
+
+def test_import_refuses_a_required_field_of_the_query_that_it_cannot_write(
+    folder: Path, kefu: Kefu
+) -> None:
+    Path("own.json").write_text(
+        '{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/a": {"get": '
+        '{"operationId": "find", "parameters": [{"name": "sizes", "in": "query", "required": true,'
+        '"explode": false, "schema": {"type": ["array", "null"]}}]}}}}'
+    )
+    ran = kefu("tools", "import", "own.json", "find")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the field sizes of the query is required, in a form that Kefu does not write" in ran.err
+
+
 def test_import_names_fields_of_the_query_with_a_form_of_their_own(
     folder: Path, kefu: Kefu
 ) -> None:

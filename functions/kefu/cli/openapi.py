@@ -141,6 +141,11 @@ def _add_field(parts: _Converted, field: Node, document: Node) -> None:
         return
     schema = dict(cleaned(field.get("schema"), document))
     if place == "query" and _has_own_form(field, schema):
+        if is_required:
+            raise BadDocument(
+                f"the field {line_of(name)} of the query is required, in a form that Kefu does "
+                "not write"
+            )
         parts.notes.append(f"The field {line_of(name)} of the query has a form of its own.")
         return
     if text := line_of(field.get("description")):
@@ -153,7 +158,8 @@ def _add_field(parts: _Converted, field: Node, document: Node) -> None:
 def _has_own_form(field: Node, schema: Node) -> bool:
     """Whether the field is not written as Kefu writes it: a list as a field for each item."""
     is_usual = field.get("style", "form") == "form" and field.get("explode", True) is True
-    return "content" in field or (schema.get("type") in ("array", "object") and not is_usual)
+    kinds = list_of(schema.get("type")) or [schema.get("type")]
+    return "content" in field or (not is_usual and ("array" in kinds or "object" in kinds))
 
 
 def _add_body(parts: _Converted, operation: Operation, document: Node) -> None:

@@ -56,7 +56,11 @@ def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Nod
 def _sent(schema: Node, document: Node) -> Node:
     """The schema without its read-only properties, such as an id: they come from the server."""
     properties = node_of(schema.get("properties"))
-    fixed = [name for name, one in properties.items() if resolved(one, document).get("readOnly")]
+    fixed = [
+        name
+        for name, one in properties.items()
+        if node_of(one).get("readOnly") or resolved(one, document).get("readOnly")
+    ]
     if not fixed:
         return schema
     return {

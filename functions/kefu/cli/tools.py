@@ -146,7 +146,7 @@ def _yaml(text: str) -> object:
     for tag, pattern, starts in _YAML_VALUES:
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), [*starts, ""])
     try:
-        # Through JSON, whose names are texts.
-        return json.loads(json.dumps(loader(text).get_single_data()))
+        # Through JSON, whose names are texts, and which has no dates: `!!timestamp` is a text.
+        return json.loads(json.dumps(loader(text).get_single_data(), default=str))
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
