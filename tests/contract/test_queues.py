@@ -102,7 +102,7 @@ async def test_h21_every_filter_lists_its_chats_newest_first_and_no_other(
         for since, until in ((None, None), (middle, None), (None, middle)):
             asked = wanted._replace(since=since, until=until)
             expected = [row for row in every if wants(asked, row)]
-            assert await listed(sessions, asked, clock.now, 5) == expected, (name, since, until)
+            assert await listed(sessions, asked, clock.now, 3) == expected, (name, since, until)
 
 
 @pytest.fixture

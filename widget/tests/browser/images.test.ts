@@ -103,8 +103,8 @@ test("a photo of 40 megapixels is sent small, upright, and without what the came
 test("a picture that is hard to compress becomes small enough, and a PNG loses its transparency (W21)", async () => {
   it.service.script(answer(["Fine."]));
   const { page, choose, thumbs, send, answers } = await visit();
-  const noise = await photo(page, 1_400, 1_400, "image/png", true);
-  expect(noise.length).toBeGreaterThan(5_000_000);
+  const noise = await photo(page, 2_000, 2_000, "image/png", true);
+  expect(noise.length).toBeGreaterThan(10_000_000);
   const webp = await photo(page, 300, 200, "image/webp");
   await choose(
     { name: "noise.png", mimeType: "image/png", buffer: noise },

@@ -41,6 +41,15 @@ async function askToBeCut(visit: Visit, { open }: { open: () => void }): Promise
   open();
 }
 
+/** Lets time pass on a page with a clock of the test, until the answer that was cut is whole. */
+async function becomesWhole({ page, answers, idle }: Visit): Promise<void> {
+  await eventually(async () => {
+    await page.clock.runFor(1_000);
+    return answers.last().innerText();
+  }, "Half an answer is whole.");
+  await idle();
+}
+
 /** A visitor whose first question was answered, so that the files are there. The next is cut at `shown`. */
 async function visited(shown: Act, ...answers: readonly Play[]): Promise<Visit> {
   it.service.script(inSession(answer(["Hello."]), "s1", "t"), cutAt(shown));
@@ -181,7 +190,7 @@ for (const way of ["refused", "portal"] as const) {
     async () => {
       const shown = gate();
       const visit = await visited(shown, answer(["Half an answer is whole."]));
-      const { page, answers, idle, trouble } = visit;
+      const { page, trouble } = visit;
       let isDown = true;
       let requests = 0;
       await failing(page, () => {
@@ -197,11 +206,7 @@ for (const way of ["refused", "portal"] as const) {
       }, true);
       expect(await trouble.allInnerTexts()).toEqual(["The connection was lost. Reconnecting…"]);
       isDown = false;
-      await eventually(async () => {
-        await page.clock.runFor(1_000);
-        return answers.last().innerText();
-      }, "Half an answer is whole.");
-      await idle();
+      await becomesWhole(visit);
       expect(it.service.received).toHaveLength(2);
       expect((await seenBy(page)).filter((text) => text.includes("lost"))).toEqual([
         "The connection was lost. Reconnecting…",
@@ -269,7 +274,7 @@ test("a first answer that is cut offline before the file for answers is there go
 test("an answer that was given up is taken up when the visitor comes back to the tab (M3)", async () => {
   const shown = gate();
   const visit = await visited(shown, answer(["Half an answer is whole."]));
-  const { page, answers, idle, trouble } = visit;
+  const { page, trouble } = visit;
   let isDown = true;
   await failing(page, () => (isDown ? "refused" : undefined));
   await page.clock.install();
@@ -280,10 +285,6 @@ test("an answer that was given up is taken up when the visitor comes back to the
   }, ["The connection was lost. Please try again.\nRetry"]);
   isDown = false;
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-  await eventually(async () => {
-    await page.clock.runFor(1_000);
-    return answers.last().innerText();
-  }, "Half an answer is whole.");
-  await idle();
+  await becomesWhole(visit);
   expect(it.service.received).toHaveLength(2);
 });
