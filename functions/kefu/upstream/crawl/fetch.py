@@ -282,7 +282,7 @@ def _type(header: str) -> tuple[str, str]:
 
 
 def _plain(response: httpx.Response, name: str) -> str:
-    """A header that the next run sends back, which it cannot unless it is ASCII."""
+    """A header that the next run sends back; "" if it is not ASCII, which cannot be sent."""
     value = response.headers.get(name, "")
     return value if value.isascii() else ""
 
