@@ -52,8 +52,9 @@ class Message(NamedTuple):
     """Whether the message is a summary of dropped messages. A summary follows the system prompt.
     The flag is not sent to the model.
     """
-    reasoning: str = ""
-    """What a model thought before its tool calls, in `reasoning_content`: some models want it back.
+    reasoning: tuple[tuple[str, str], ...] = ()
+    """What a model thought before its tool calls, as pairs of a field and its text. Some want
+    it back, in the field that they gave it in. See `REASONING_FIELDS`.
     """
     images: tuple[Image, ...] = ()
     """The images of a visitor's message, which the model sees. Trimming does not count them."""
@@ -82,8 +83,18 @@ class Message(NamedTuple):
             "".join(texts),
             tuple(_call_of(call) for call in calls),
             field(value, "tool_call_id"),
-            reasoning=field(value, "reasoning_content") or "",
+            reasoning=reasoning_of({name: field(value, name) for name in REASONING_FIELDS}),
         )
+
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""The names for it in a chat completion: DeepSeek's, and that of Ollama, OpenRouter and vLLM."""
+
+
+def reasoning_of(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """`Message.reasoning` of the fields of a chat completion's message."""
+    found = ((name, fields.get(name)) for name in REASONING_FIELDS)
+    return tuple((name, text) for name, text in found if text and isinstance(text, str))
 
 
 _ROLES: dict[str, Role] = {

@@ -56,9 +56,11 @@ def box(*tools: RecordedTool) -> Toolbox:
     return Toolbox([one.tool for one in tools])
 
 
-def calling(*calls: tuple[str, str], said: str = "", reasoning: str = "") -> Reply:
+def calling(
+    *calls: tuple[str, str], said: str = "", thought: dict[str, str] | None = None
+) -> Reply:
     """A reply of the model: calls, each a name and the JSON of its arguments."""
-    before = [chunk({"reasoning_content": reasoning})] if reasoning else []
+    before = [chunk(thought)] if thought else []
     before += [text(said)] if said else []
     deltas = [
         chunk(

@@ -234,10 +234,13 @@ async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged:
     assert (call.body["tool_choice"], call.body["parallel_tool_calls"]) == (choice, False)
 
 
-async def test_the_reasoning_before_calls_goes_back_to_the_model(staged: Staged) -> None:
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_the_reasoning_before_calls_goes_back_to_the_model(
+    staged: Staged, field: str
+) -> None:
     """DeepSeek's and Kimi's thinking models refuse calls without it."""
     running = staged(1, openai_api="tools")
-    thought = {"content": None, "tool_calls": [CALL], "reasoning_content": "I should look."}
+    thought = {"content": None, "tool_calls": [CALL], field: "I should look."}
     messages = [DIALOGUE[0], {"role": "assistant", **thought}, DIALOGUE[2]]
     assert (await running.ask({"messages": messages, "stream": True}, path=PATH)).complete
     [call] = running.upstream.journal

@@ -227,8 +227,7 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
                 {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
                 for id, name, arguments in calls
             ]
-            if reasoning:
-                fields["reasoning_content"] = reasoning
+            fields.update(reasoning)
         if call_id is not None:
             fields["tool_call_id"] = call_id
         if images:

@@ -157,7 +157,7 @@ class Steps:
         bench, said = self._bench, self._collected
         if bench.is_last or not said.tool_calls:
             return None
-        bench.said(said.content, said.reasoning)
+        bench.said(said.message)
         return bench.take(
             said.tool_calls, len(self._answer.output.text if self._answer.output else "")
         )

@@ -91,8 +91,7 @@ class MessageCounter:
             return tokens
         count = self.of_text
         texts = [text for _, name, arguments in calls for text in (name, arguments)]
-        if message.reasoning:
-            texts.append(message.reasoning)
+        texts += [text for _, text in message.reasoning]
         if len(texts) < _MANY_TEXTS:
             return tokens + sum(map(count, texts))
         return tokens + sum([count(text) * times for text, times in Tally(texts).items()])

@@ -9,12 +9,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn, cast
 
+from kefu.messages import REASONING_FIELDS
 from kefu.relay.sse import Event
 
 Json = Mapping[str, object]
 
 
-TEXT_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
+TEXT_FIELDS = ("content", *REASONING_FIELDS, "refusal")
 """The fields of a delta that hold text of the model."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from kefu.messages import Message, reasoning_of
 from kefu.relay.chunks import TEXT_FIELDS, Chunk, Completion, Json, chunk_of
 
 
@@ -55,8 +56,10 @@ class Collected:
         return "".join(self._text.get("content", ()))
 
     @property
-    def reasoning(self) -> str:
-        return "".join(self._text.get("reasoning_content", ()))
+    def message(self) -> Message:
+        """The text and the reasoning, without the calls."""
+        texts = {name: "".join(parts) for name, parts in self._text.items()}
+        return Message("assistant", texts.get("content", ""), reasoning=reasoning_of(texts))
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:

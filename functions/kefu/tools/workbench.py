@@ -102,7 +102,7 @@ class Workbench:
         """The number of the current request to the model."""
         self.is_last = False
         """Whether the model may call no tool any more."""
-        self._said: dict[int, tuple[str, str]] = {}
+        self._said: dict[int, Message] = {}
         self.repeats: Counter[str] = Counter()
         """How often each call of the last step was made, by its digest: in it, and in the steps
         just before it.
@@ -135,17 +135,17 @@ class Workbench:
         """The call that the visitor has approved, after it was sent."""
         return write_in(self.uses)
 
-    def said(self, text: str, reasoning: str) -> None:
+    def said(self, message: Message) -> None:
         """Note what the model wrote before the calls of the current step."""
-        self._said[self.step] = text, reasoning
+        self._said[self.step] = message
 
     def messages(self) -> list[Message]:
         """The calls and their results, for the next request to the model."""
         found: list[Message] = []
         for step in sorted({one.step for one in self.uses}):
             uses = [one for one in self.uses if one.step == step]
-            text, reasoning = self._said.get(step, ("", ""))
-            found += as_messages(uses, self.question_id, text, reasoning)
+            said = self._said.get(step, Message("assistant", ""))
+            found += as_messages(uses, self.question_id, said)
         return found
 
     def take(self, calls: Sequence[tuple[str, str]], at: int) -> list[Use]:
@@ -368,16 +368,14 @@ class Workbench:
         return hashlib.sha256(name.encode()).hexdigest()[:40]
 
 
-def as_messages(
-    uses: Sequence[Use], question_id: int, text: str = "", reasoning: str = ""
-) -> list[Message]:
-    """The calls of one step and their results. `text` is what the model said before them."""
+def as_messages(uses: Sequence[Use], question_id: int, said: Message) -> list[Message]:
+    """The calls of one step, in the message that the model said before them, and their results."""
     ids = [one.call_id(question_id) for one in uses]
     calls = [ToolCall(id, one.name, _told(one)) for id, one in zip(ids, uses, strict=True)]
     results = [
         Message("tool", one.result, tool_call_id=id) for id, one in zip(ids, uses, strict=True)
     ]
-    return [Message("assistant", text, tuple(calls), reasoning=reasoning), *results]
+    return [said._replace(tool_calls=tuple(calls)), *results]
 
 
 def _told(use: Use) -> str:

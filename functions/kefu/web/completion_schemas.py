@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, StrictBool
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from kefu.errors import InvalidRequest
-from kefu.messages import Message, ToolCall
+from kefu.messages import Message, ToolCall, reasoning_of
 from kefu.web.schemas import AnswerRequest, ContentPart, StrictBody, text_of, with_images
 
 _TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
@@ -32,6 +32,7 @@ class CompletionMessage(StrictBody):
     tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None
     refusal: str | None = None
 
     def message(self) -> Message:
@@ -44,7 +45,7 @@ class CompletionMessage(StrictBody):
             text_of(self.content or "") or self.refusal or "",
             tool_calls=calls,
             tool_call_id=self.tool_call_id,
-            reasoning=self.reasoning_content or "",
+            reasoning=reasoning_of(vars(self)),
         )
 
 

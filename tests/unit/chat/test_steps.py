@@ -191,17 +191,20 @@ async def test_a7_a_long_result_is_cut_and_role_tokens_are_removed() -> None:
     assert "<|" not in result
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 @in_virtual_time
-async def test_a6_thoughts_go_back_with_their_calls_and_text_streams_at_once() -> None:
+async def test_a6_thoughts_go_back_with_their_calls_and_text_streams_at_once(field: str) -> None:
+    """Ollama, OpenRouter and vLLM write and read `reasoning` alone."""
     status = read("order_status", seconds=5)
-    first = calling(order("order_status"), said="One moment.", reasoning="I should look.")
+    first = calling(order("order_status"), said="One moment.", thought={field: "I should look."})
     site = Site(first, answer("ok"), toolbox=box(status))
     asked = site.process.connect("question", client_message_id=ID)
     await asked.until("One moment.")
     assert status.calls == [] or not status.stopped
     await asked.ended()
     call = sent(site, 1)["messages"][-2]
-    assert call["reasoning_content"] == "I should look."
+    assert call[field] == "I should look."
+    assert len(call.keys() & {"reasoning_content", "reasoning"}) == 1
 
 
 @in_virtual_time

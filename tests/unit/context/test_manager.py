@@ -117,8 +117,9 @@ def test_tool_calls_count_name_arguments_and_result() -> None:
 def test_reasoning_counts_with_the_tool_calls_that_it_is_sent_with() -> None:
     count = message_counter("chars4")
     call = Message("assistant", "", (ToolCall("1", "look", "{}"),))
-    assert count(call._replace(reasoning="a" * 400)) == count(call) + 100
-    assert count(assistant("aaaa")._replace(reasoning="a" * 400)) == count(assistant("aaaa"))
+    thought = (("reasoning", "a" * 400),)
+    assert count(call._replace(reasoning=thought)) == count(call) + 100
+    assert count(assistant("aaaa")._replace(reasoning=thought)) == count(assistant("aaaa"))
 
 
 def test_adding_counts_the_new_message_alone() -> None:

@@ -25,7 +25,7 @@ from kefu.context.wire.parts import (
     read_texts,
     result_of,
 )
-from kefu.messages import Message, Role, field
+from kefu.messages import REASONING_FIELDS, Message, Role, field
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -126,7 +126,7 @@ def _message(value: Any, role: Role, model: str, *, step: bool) -> Shape:
         texts.append(content)
     texts += [
         text
-        for name in ("refusal", "reasoning_content", "thinking", "name")
+        for name in ("refusal", *REASONING_FIELDS, "thinking", "name")
         if isinstance(text := field(value, name), str)
     ]
     facts.calls += _calls_of(value, texts)

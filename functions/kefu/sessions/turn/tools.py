@@ -125,7 +125,8 @@ def _parts(message: Message, stored: StoredMessage, clicks: Collection[str]) -> 
     for _, step in groupby(uses, lambda one: one.step):
         calls = list(step)
         at = max(done, min(calls[0].at, len(text)))
-        yield from as_messages(calls, question, text[done:at].strip())
+        said = Message("assistant", text[done:at].strip())
+        yield from as_messages(calls, question, said)
         done = at
     if rest := text[done:].strip():
         yield message._replace(content=rest)

@@ -294,10 +294,11 @@ def test_x25_time_is_proportional_to_the_tool_calls(make: Any) -> None:
     assert_linear(make, trim, 3000)
 
 
-def test_what_a_model_thought_is_counted_without_a_content_too() -> None:
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_what_a_model_thought_is_counted_without_a_content_too(name: str) -> None:
     function = {"name": "f", "arguments": "{}"}
     call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
-    thought = {**call, "reasoning_content": LONG}
+    thought = {**call, name: LONG}
     tokens = [
         trim_messages([asks("q"), one], max_tokens=900, counter=BYTES4).tokens
         for one in (call, thought)
