@@ -22,6 +22,8 @@ _CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
+_ANCHORS = frozenset("¶#§🔗\u200b")
+"""The whole text of a link in a heading that leads to the heading itself."""
 SPACE = re.compile(r"\s+")
 
 
@@ -94,6 +96,8 @@ class _Walk:
     def _enter(self, node: LexborNode) -> Iterator[Block]:
         if node.is_text_node:
             text = node.text_content or ""
+            if self._level and self._in_link and text.strip() in _ANCHORS:
+                return
             self._parts.append(text)
             if self._linked and not self._in_link and any(map(str.isalnum, text)):
                 self._linked = False
@@ -158,7 +162,7 @@ class _Walk:
             return
         place = linked, self._has_main == (self._depth == 0)
         if self._level:
-            yield Block(text.rstrip("¶# \u200b"), self._level, self._anchor, *place)
+            yield Block(text, self._level, self._anchor, *place)
             self._anchor = ""
         else:
             is_row = tag == "tr" and "td" in self._cells
