@@ -56,7 +56,7 @@ def read_html(html: str | bytes, url: str) -> Html:
     login = tree.css_first("input[type=password]") is not None
     has_script = head.has_script()
     notes = remove_unseen(tree)
-    blocks = list(read_blocks(tree, head.base))
+    blocks = _without_contents(list(read_blocks(tree, head.base)))
     seen = len(blocks)
     blocks += _structured(data, blocks, head)
     headings = sorted((one for one in blocks if one.level), key=lambda one: one.outside)
@@ -113,6 +113,16 @@ class _Head:
             if target:
                 found[target.partition("#")[0]] = None
         return tuple(found)
+
+
+def _without_contents(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks without a list of contents: its links repeat the headings of the page."""
+    headings = {one.text for one in blocks if one.level}
+    return [
+        one
+        for one in blocks
+        if one.level or not one.linked or one.text.removeprefix("- ") not in headings
+    ]
 
 
 def may_be_indexed(directives: str) -> bool:

@@ -76,6 +76,15 @@ def test_a_block_says_whether_it_is_outside_of_the_main_part_and_whether_it_is_a
     }
 
 
+def test_g35_a_list_of_contents_is_no_text() -> None:
+    """Docusaurus writes it after the text, WordPress's plugins before it."""
+    page = """<main><h1>Help</h1><h2 id=a>Hours</h2><p>From nine.<p><a href=/x>Hours of the shop</a>
+    <h2 id=b>Fees</h2><p>None.<div><ul><li><a href=#a>Hours</a><ul><li><a href=#b>Fees</a></ul>
+    </ul></div></main>"""
+    texts = [one.text for one in read_html(page, URL).page.blocks]
+    assert texts == ["Help", "Hours", "From nine.", "Hours of the shop", "Fees", "None."]
+
+
 def test_a_deeply_nested_page_is_read() -> None:
     depth = 20_000
     read = read_html("<div>" * depth + "text" + "</div>" * depth, URL)
