@@ -11,7 +11,7 @@ _NEVER = (
     "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
-    " form label, form legend, form textarea"
+    " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i]"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -40,6 +40,9 @@ _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".joi
     for kind in ("collapse", "tab", "pill")
 )
 _TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
+_TAB_LISTS = "[role=tablist], .tabbed-labels, .vp-code-group > .tabs"
+_PANELS = "[role=tabpanel], .tabbed-block, .vp-code-group > .blocks > div"
+"""Of ARIA, Material for MkDocs and VitePress."""
 
 
 def remove_unseen(tree: LexborHTMLParser) -> list[str]:
@@ -49,11 +52,35 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     shows.
     """
     controls = tree.css(_CONTROLS)
+    questions = {node.mem_id for node in controls}
+    shown = {name for node in controls for name in _targets(node)}
+    for tabs in _inner_first(tree, _TAB_LISTS):
+        _name_panels(tabs)
     notes = [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)
-    notes += _remove_controls(tree, {node.mem_id for node in controls})
-    notes += _remove_hidden(tree, {name for node in controls for name in _targets(node)})
+    notes += _remove_controls(tree, questions)
+    notes += _remove_hidden(tree, shown)
     return [note for note in notes if note]
+
+
+def _name_panels(tabs: LexborNode) -> None:
+    """Put the name of each tab before the text that it shows, and remove the row of names."""
+    names = tabs.css("[role=tab]") or tabs.css("label")
+    for around in (tabs.parent, tabs.parent and tabs.parent.parent):
+        panels = around.css(_PANELS) if around else []
+        inner = {node.mem_id for panel in panels for node in panel.css(_PANELS)[1:]}
+        panels = [panel for panel in panels if panel.mem_id not in inner]
+        if panels and len(panels) == len(names) and tabs.css_first(_PANELS) is None:
+            for name, panel in zip(names, panels, strict=True):
+                _name_panel(" ".join(name.text().split()), panel)
+            tabs.decompose()
+            return
+
+
+def _name_panel(name: str, panel: LexborNode) -> None:
+    heading = panel.css_first("h1, h2, h3, h4, h5, h6")
+    if panel.first_child and not (heading and heading.text().strip() == name):
+        panel.first_child.insert_before(f"{name}: ")
 
 
 def _remove_banners(tree: LexborHTMLParser) -> Iterator[str]:

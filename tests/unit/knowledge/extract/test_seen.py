@@ -57,6 +57,40 @@ def test_d3_a_page_with_only_a_place_for_text_needs_its_script(body: str) -> Non
     assert read(body + "<script type=module src=/assets/index.js></script>").needs_script
 
 
+ARIA = """<div><ul role=tablist><li><a role=tab href=#a>Bosch</a><li><a role=tab href=#b>Shimano
+</a></ul></div><div role=tabpanel id=a>35 €.</div><div role=tabpanel id=b hidden>49 €.</div>"""
+MATERIAL = """<div class=tabbed-labels><label>Bosch</label><label>Shimano</label></div>
+<div class=tabbed-content><div class=tabbed-block><p>35 €.</div><div class=tabbed-block><p>49 €."""
+VITEPRESS = """<div class=vp-code-group><div class=tabs><label>Bosch</label><label>Shimano</label>
+</div><div class=blocks><div><pre>35 €.</pre></div><div><pre>49 €.</pre></div></div></div>"""
+
+
+@pytest.mark.parametrize("tabs", [ARIA, MATERIAL, VITEPRESS])
+def test_g35_a_text_behind_a_tab_has_the_name_of_the_tab(tabs: str) -> None:
+    assert " ".join(texts(f"<main><div>{tabs}</div></main>")) == "Bosch: 35 €. Shimano: 49 €."
+
+
+def test_g35_a_panel_with_a_heading_of_the_same_name_is_named_once() -> None:
+    """So WooCommerce writes the tabs of a product."""
+    body = """<div><ul role=tablist><li role=tab><a href=#a>Description</a><li role=tab>
+    <a href=#b>Sizes</a></ul><div role=tabpanel id=a><h2>Description</h2><p>Red.</div>
+    <div role=tabpanel id=b><p>S to L.</div></div>"""
+    assert texts(body) == ["Description", "Red.", "Sizes:", "S to L."]
+
+
+def test_g35_an_accordion_that_calls_its_questions_tabs_keeps_them() -> None:
+    """So Bootstrap 3 and jQuery UI write it."""
+    body = """<div role=tablist><div role=tab><h4>Can I cancel?</h4></div><div role=tabpanel>
+    Within a day.</div></div>"""
+    assert texts(body) == ["Can I cancel?", "Within a day."]
+
+
+def test_g35_links_to_the_pages_before_and_after_are_no_text() -> None:
+    assert texts(
+        "<p>Rolls.<div><a rel=prev href=/a>Hours</a><a rel=next href=/b>Fees</a></div>"
+    ) == ["Rolls."]
+
+
 @pytest.mark.parametrize(
     "body",
     [
