@@ -11,7 +11,8 @@ _NEVER = (
     "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
-    " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i]"
+    " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
+    " [class*=language-] > .lang"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)

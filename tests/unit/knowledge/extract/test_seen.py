@@ -85,6 +85,12 @@ def test_g35_an_accordion_that_calls_its_questions_tabs_keeps_them() -> None:
     assert texts(body) == ["Can I cancel?", "Within a day."]
 
 
+def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
+    """So VitePress writes it."""
+    code = "<div class='language-sh'><span class=lang>sh</span><pre>make run</pre></div>"
+    assert texts(code) == ["make run"]
+
+
 def test_g35_links_to_the_pages_before_and_after_are_no_text() -> None:
     assert texts(
         "<p>Rolls.<div><a rel=prev href=/a>Hours</a><a rel=next href=/b>Fees</a></div>"
