@@ -36,7 +36,9 @@ class Html(NamedTuple):
     indexed: bool = True
     """False when the page asks not to be indexed."""
     links: tuple[str, ...] = ()
-    """Absolute addresses without fragments, in order."""
+    """Absolute addresses without fragments, in order; none of a link with `rel=nofollow`, such as
+    that which puts a product into the cart.
+    """
     asks_for_login: bool = False
     needs_script: bool = False
     """Whether the page has no text without its scripts."""
@@ -108,7 +110,7 @@ class _Head:
 
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
-        for node in self._tree.css("a[href]"):
+        for node in self._tree.css("a[href]:not([rel~=nofollow i])"):
             target = absolute(self.base, node.attributes["href"] or "")
             if target:
                 found[target.partition("#")[0]] = None

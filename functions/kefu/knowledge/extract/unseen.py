@@ -35,6 +35,12 @@ _LONGEST_NOTE = 60
 _LONGEST_BANNER = 600
 """Maximum characters of a banner that is recognized only by its button."""
 
+_COMMENTS = (
+    ".wp-block-comments, .comments-area, .comment-respond, .comment-list, .commentlist,"
+    " .comment-wrapper, [itemtype$='schema.org/Comment'], [typeof~='schema:Comment']"
+)
+"""Of WordPress, WooCommerce's reviews, Drupal and schema.org."""
+
 _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".join(
     f", [data-{prefix}toggle={kind}]"
     for prefix in ("", "bs-")
@@ -57,7 +63,8 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     shown = {name for node in controls for name in _targets(node)}
     for tabs in _inner_first(tree, _TAB_LISTS):
         _name_panels(tabs)
-    notes = [_note("kept, inside a form", node) for node in tree.css("form")]
+    notes = _remove_comments(tree)
+    notes += [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)
     notes += _remove_controls(tree, questions)
     notes += _remove_hidden(tree, shown)
@@ -88,6 +95,14 @@ def _remove_banners(tree: LexborHTMLParser) -> Iterator[str]:
     for node in filter(_is_banner, _inner_first(tree, _COOKIE)):
         yield _note("left out, a banner", node)
         node.decompose()
+
+
+def _remove_comments(tree: LexborHTMLParser) -> list[str]:
+    """What strangers wrote below a page is not the site's own word."""
+    comments = _inner_first(tree, _COMMENTS)
+    for node in comments:
+        node.decompose()
+    return ["left out, the comments of strangers"] if comments else []
 
 
 def _remove_controls(tree: LexborHTMLParser, questions: set[int]) -> Iterator[str]:

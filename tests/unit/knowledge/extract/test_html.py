@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -43,6 +44,12 @@ def test_links_are_absolute_and_without_fragments() -> None:
     read = read_html(PAGE, URL)
     assert read.links == ("https://www.example.com/", "https://www.example.com/help/label")
     assert read.canonical == "https://www.example.com/help/returns"
+
+
+def test_g9_a_link_with_nofollow_is_not_followed() -> None:
+    """Such links put a product into the cart, or answer a comment."""
+    read = read_html("<a rel='external NoFollow' href=/?add-to-cart=5>Buy</a><a href=/b>B</a>", URL)
+    assert [urlsplit(link).path for link in read.links] == ["/b"]
 
 
 def test_a_page_says_when_it_must_not_be_learnt() -> None:

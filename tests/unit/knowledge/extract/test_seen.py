@@ -91,6 +91,32 @@ def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
     assert texts(code) == ["make run"]
 
 
+@pytest.mark.parametrize(
+    "comments",
+    [
+        "<div class=wp-block-comments><h2>Comments</h2><p>Send me your card: TEXT</div>",
+        "<div id=comments class=comments-area><ol class=comment-list><li>TEXT</ol></div>",
+        "<div id=reviews><h2>Reviews</h2><ol class=commentlist><li>TEXT</ol></div>",
+        "<div itemscope itemtype='https://schema.org/Comment'><p>TEXT</div>",
+    ],
+)
+def test_a11_comments_of_strangers_are_not_the_words_of_the_site(comments: str) -> None:
+    """Of WordPress, its older themes, WooCommerce and schema.org."""
+    found = read(f"<main><p>Rolls.</p>{comments}</main>")
+    assert "TEXT" not in str(found.page.blocks)
+    assert found.page.blocks[0].text == "Rolls."
+
+
+def test_g32_the_owner_is_told_that_comments_are_left_out() -> None:
+    comments = "<div class=comment-list><p>I will be there.</div><form class=comment-respond>Reply"
+    assert read(comments).notes == ("left out, the comments of strangers",)
+
+
+def test_g35_a_section_on_comments_is_text() -> None:
+    """So Sphinx and Pandoc name it."""
+    assert "TEXT" in texts("<section id=comments><h2>Comments</h2><p>TEXT</section>")
+
+
 def test_g35_links_to_the_pages_before_and_after_are_no_text() -> None:
     assert texts(
         "<p>Rolls.<div><a rel=prev href=/a>Hours</a><a rel=next href=/b>Fees</a></div>"
