@@ -443,6 +443,27 @@ async def test_g9_a_header_can_keep_a_page_from_being_learnt(
     assert ("/help/returns" in (await crawl(site)).of("learnt")) is is_learnt
 
 
+@pytest.mark.parametrize(
+    ("asked", "to", "is_whole"),
+    [
+        ("/help/", "/help/wiki/Start", True),
+        ("/help", "/help/en/", True),
+        ("/docs", "/help/", True),
+        ("/docs", "/help/wiki/Start", False),
+    ],
+)
+async def test_g9_a_site_whose_start_leads_to_one_of_its_pages_is_read_whole(
+    site: Site, asked: str, to: str, is_whole: bool
+) -> None:
+    """So wikis do, and documentation. A start that leads elsewhere is read from there."""
+    easy(site)
+    site.pages[to] = html("Start", "/help/returns")
+    site.pages[asked] = Answer(b"", 302, location=to)
+    found = await crawl(site, path=asked)
+    assert to in found.of("learnt")
+    assert ("/help/returns" in found.of("learnt")) is is_whole
+
+
 async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> None:
     easy(site)
     head = "<meta http-equiv=refresh content='0; url=target'>"

@@ -137,7 +137,7 @@ class Crawler:
             self._robots = await read_robots(self._first.url, self._agent, self._get, self._reader)
         if self._robots.delay > LONGEST_PAUSE:
             raise Refused("robots.txt asks for too long pauses", "skipped")
-        self._scope = Scope(self._first.url)
+        self._scope = Scope(self._first.url, asked)
         self._enqueue(self._scope.start)
         get = self._get
         found, failed = await read_sitemaps(self._scope, self._robots, get, self._reader)

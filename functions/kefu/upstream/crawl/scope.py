@@ -22,15 +22,16 @@ class Scope:
     """The addresses at or below a start address.
 
     `https://example.com/help` has `/help` and `/help/…`; `/help/` and `/help/index.html` have
-    what is below `/help/`.
+    what is below `/help/`. If `asked` redirects to a start below itself, as `/` does to
+    `/wiki/Main_Page`, the addresses are those below it.
     """
 
-    def __init__(self, start: str) -> None:
+    def __init__(self, start: str, asked: str = "") -> None:
         self.start = _rooted(start)
         self._parts = _split(self.start)
-        above, _, name = self._parts.path.rpartition("/")
-        self._page = self._parts.path if name and "." not in name else ""
-        self._folder = f"{self._page or above}/"
+        self._page, self._folder = _reach(_split(_rooted(asked)).path)
+        if not asked or not self._covers(self._parts.path):
+            self._page, self._folder = _reach(self._parts.path)
 
     def address(self, url: str) -> str:
         """The address without its fragment and parameters of no meaning.
@@ -56,10 +57,20 @@ class Scope:
         return (
             parts.netloc != ""
             and (parts.scheme, parts.netloc) == (self._parts.scheme, self._parts.netloc)
-            and (path.startswith(self._folder) or path == self._page)
+            and self._covers(path)
             and not parts.path.lower().endswith(NO_PAGES)
             and "/_sources/" not in path  # Sphinx's pages before they became HTML
         )
+
+    def _covers(self, path: str) -> bool:
+        return path.startswith(self._folder) or path == self._page
+
+
+def _reach(path: str) -> tuple[str, str]:
+    """The page and the folder of a start's path; the page is empty if the path is a folder's."""
+    above, _, name = path.rpartition("/")
+    page = path if name and "." not in name else ""
+    return page, f"{page or above}/"
 
 
 def _host(parts: SplitResult) -> str:
