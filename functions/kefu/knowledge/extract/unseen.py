@@ -12,7 +12,7 @@ _NEVER = (
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
     " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
-    " [class*=language-] > .lang"
+    " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
