@@ -436,6 +436,25 @@ def test_import_refuses_a_required_field_of_the_query_that_it_cannot_write(
     assert "the field sizes of the query is required, in a form that Kefu does not write" in ran.err
 
 
+def test_import_refuses_types_that_lead_to_each_other_in_too_many_ways(
+    folder: Path, kefu: Kefu
+) -> None:
+    """Eight types, each with the other seven, have more than 13,000 ways from one to another."""
+    names = [f"T{number}" for number in range(8)]
+    types = {
+        name: {"properties": {one: {"$ref": f"#/types/{one}"} for one in names if one != name}}
+        for name in names
+    }
+    body = {"content": {"application/json": {"schema": types["T0"]}}}
+    paths = {"/a": {"post": {"operationId": "add", "requestBody": body}}}
+    servers = [{"url": "https://a.example"}]
+    document = {"openapi": "3.1.0", "servers": servers, "paths": paths, "types": types}
+    Path("own.json").write_text(json.dumps(document))
+    ran = kefu("tools", "import", "own.json", "add")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the schema of a value contains more than 5,000 others" in ran.err
+
+
 def test_import_names_fields_of_the_query_with_a_form_of_their_own(
     folder: Path, kefu: Kefu
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,6 +15,9 @@ Node = Mapping[str, Any]
 MAX_DESCRIPTION = 500
 """Characters of a description, which each request to the model contains."""
 
+MAX_SCHEMAS = 5_000
+"""Schemas inside that of one value. Types that lead to each other have any number of them."""
+
 _WORDS = {
     *("type", "const", "default", "pattern", "required", "additionalProperties"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -26,8 +29,18 @@ class BadDocument(ValueError):
     """The document or an operation cannot be converted; the message says why."""
 
 
-def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Node:
+def cleaned(schema: object, document: Node) -> Node:
     """The schema of a value that is sent, without references and keywords that Kefu does not check.
+
+    Raises BadDocument.
+    """
+    return _cleaned(schema, document, iter(range(MAX_SCHEMAS)))
+
+
+def _cleaned(
+    schema: object, document: Node, left: Iterator[int], inside: tuple[str, ...] = ()
+) -> Node:
+    """`left` ends with the last schema that is read.
 
     `inside`: the references that lead to it; one of these again is just an object.
     """
@@ -36,16 +49,16 @@ def cleaned(schema: object, document: Node, inside: tuple[str, ...] = ()) -> Nod
         if reference in inside:
             return {"type": "object"}
         inside = (*inside, reference)
-    given = _sent(_merged(resolved(schema, document), document), document)
+    given = _sent(_merged(resolved(schema, document), document, left), document)
     kept = dict[str, Any]()
     for word, rule in given.items():
         if word == "properties":
-            its = {name: cleaned(one, document, inside) for name, one in node_of(rule).items()}
-            kept[word] = its
+            its = node_of(rule).items()
+            kept[word] = {name: _cleaned(one, document, left, inside) for name, one in its}
         elif word in ("anyOf", "oneOf"):
-            kept[word] = [cleaned(one, document, inside) for one in list_of(rule)]
+            kept[word] = [_cleaned(one, document, left, inside) for one in list_of(rule)]
         elif word in ("items", "additionalProperties") and isinstance(rule, dict):
-            kept[word] = cleaned(rule, document, inside)
+            kept[word] = _cleaned(rule, document, left, inside)
         else:
             kept |= _plain(word, rule)
     if "format" in given and kept.get("type") == "string":
@@ -79,13 +92,18 @@ def _plain(word: str, rule: object) -> Node:
     return {word: rule} if word in _WORDS and rule is not None and not unknown({word: rule}) else {}
 
 
-def _merged(schema: Node, document: Node, depth: int = 0) -> Node:
+def _merged(schema: Node, document: Node, left: Iterator[int], depth: int = 0) -> Node:
     """The schema with the members of `allOf` in it. Raises BadDocument."""
     if depth > MAX_DEPTH:
         raise BadDocument("a schema contains itself")
+    if next(left, None) is None:
+        raise BadDocument(
+            f"the schema of a value contains more than {MAX_SCHEMAS:,} others: leave those out of "
+            "the document that the model does not need"
+        )
     whole = {word: rule for word, rule in schema.items() if word != "allOf"}
     for one in list_of(schema.get("allOf")):
-        part = _merged(resolved(one, document), document, depth + 1)
+        part = _merged(resolved(one, document), document, left, depth + 1)
         properties = {**node_of(whole.get("properties")), **node_of(part.get("properties"))}
         required = [*list_of(whole.get("required")), *list_of(part.get("required"))]
         whole = {**part, **whole}
