@@ -150,6 +150,8 @@ async def test_h22_a_message_of_the_visitor_ends_what_is_to_be_mailed(talk: Talk
         '"a b"@example.no',
         "a@[127.0.0.1]",
         "é@example.no",
+        "=?utf-8?q?a=0Ab?=@example.no",  # an encoded word, RFC 2047: a line break
+        "=?utf-8?q?b=40b.example=2C?=@example.no",  # two addresses
         "",
     ],
 )

@@ -39,7 +39,8 @@ _REMEMBERED = 10_000
 """Chats of which a process knows the newest line that was shown."""
 
 _DAY = 86400.0
-_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+", re.ASCII)
+# Without "?", so that a header has no encoded word (RFC 2047) with other addresses or a line break.
+_ADDRESS = re.compile(r"[\w.!#$%&'*+/=^`{|}~-]{1,64}@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+", re.ASCII)
 
 
 class Mailbox(Protocol):
