@@ -22,8 +22,6 @@ _CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
-_ANCHORS = frozenset("¶#§🔗\u200b")
-"""The whole text of a link in a heading that leads to the heading itself."""
 SPACE = re.compile(r"\s+")
 
 
@@ -70,6 +68,8 @@ class _Walk:
         self._is_pre = False
         self._prefix = ""
         self._in_link = False
+        self._is_mark = False
+        """Whether the node is in a heading's link without words, to the heading itself."""
         self._linked = True
         """Whether all words since the last block were links."""
         self._in_row = False
@@ -96,7 +96,7 @@ class _Walk:
     def _enter(self, node: LexborNode) -> Iterator[Block]:
         if node.is_text_node:
             text = node.text_content or ""
-            if self._level and self._in_link and text.strip() in _ANCHORS:
+            if self._is_mark:
                 return
             self._parts.append(text)
             if self._linked and not self._in_link and any(map(str.isalnum, text)):
@@ -107,6 +107,7 @@ class _Walk:
         self._depth += node.mem_id in self._edges
         if tag == "a" and (href := node.attributes.get("href")):
             self._in_link = is_own(self._base, href)
+            self._is_mark = self._level > 0 and not any(map(str.isalnum, node.text()))
         elif tag == "button" and not self._level:
             self._in_link = True
         if tag in _HEADINGS:
@@ -141,7 +142,7 @@ class _Walk:
             yield from self._end_block(tag)
         self._depth -= node.mem_id in self._edges
         if tag in {"a", "button"}:
-            self._in_link = False
+            self._in_link = self._is_mark = False
         if tag in _HEADINGS:
             self._level = 0
         if tag == "pre":

@@ -53,9 +53,9 @@ def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
     assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
 
 
-@pytest.mark.parametrize("mark", ["¶", "#", "\u200b"])
+@pytest.mark.parametrize("mark", ["¶", "#", "\u200b", "\uf0c1"])
 def test_g35_a_heading_has_no_mark_for_its_link(mark: str) -> None:
-    """So write Sphinx, Docusaurus and VitePress their links to a heading."""
+    """So write Sphinx, Docusaurus, VitePress and Read the Docs their links to a heading."""
     heading = f'<h2 id=x>Hours <a class="header-anchor" href="#x">{mark}</a></h2>'
     assert blocks(heading) == [Block("Hours", 2, "x")]
 
