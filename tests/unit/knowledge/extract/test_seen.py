@@ -93,8 +93,8 @@ def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
 
 def test_g35_a_wiki_is_learnt_without_its_marks_for_editors() -> None:
     """Of MediaWiki. A mark such as [1] would be taken for a source of the answer."""
-    body = """<h2><span id=Time>Time</span><span class=mw-editsection>[<a href=/edit>edit</a>]</span>
-    </h2><p>Two days.<sup class=reference><a href=#note>[1]</a></sup>
+    body = """<h2><b id=Time>Time</b><span class=mw-editsection>[<a href=/edit>edit</a>]</span></h2>
+    <p>Two days.<sup class=reference><a href=#note>[1]</a></sup>
     <div class=printfooter>Retrieved from "/wiki/Time"</div>"""
     assert texts(body) == ["Time", "Two days."]
 
