@@ -55,7 +55,7 @@ def _name(name: str) -> str:
 def _fields(preview: str) -> Mapping[str, object]:
     try:
         found = json.loads(preview) if preview else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         found = {}
     return found if isinstance(found, dict) else {}
 

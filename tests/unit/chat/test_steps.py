@@ -332,6 +332,16 @@ async def test_a9_a_preview_that_fails_gives_no_card() -> None:
 
 
 @in_virtual_time
+async def test_a9_a_preview_that_is_nested_too_deeply_has_no_values() -> None:
+    status = read("order_status", '{"items": ' + "[" * 2_000)
+    cancel = write(approve={"": "Cancel {items} items?"}, preview="order_status")
+    site = Site(calling(order("cancel_order")), answer("Not now."), toolbox=box(status, cancel))
+    given = await site.ask()
+    assert given.text == "Not now."
+    assert results(site, 1) == ["Not asked: there is no items."]
+
+
+@in_virtual_time
 async def test_a9_a_slow_preview_sends_pings() -> None:
     """The widget gives up after five seconds without a byte."""
     status = read("order_status", "{}", seconds=8)

@@ -127,7 +127,7 @@ def _json(text: str) -> str:
     """Return a code block of indented JSON. The JSON export contains the exact text."""
     try:
         return _block(json.dumps(json.loads(text), ensure_ascii=False, indent=2), "json")
-    except ValueError:
+    except (ValueError, RecursionError):
         return _block(text, "text")
 
 

@@ -23,6 +23,7 @@ MORE = (
     "````````",
     "~~~\n</code>",
     "![x](http://x/?q)",
+    "[" * 10_000,  # JSON that is nested too deeply
 )
 ALLOWED = {
     *("heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "fence"),
