@@ -127,6 +127,8 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   await bar.locator("button[type=submit]").click();
   seen.draft = await bar.locator("textarea").inputValue();
   await tab.close();
+  await panel.reload();
+  seen.reloaded = await bar.locator("textarea").inputValue();
 
   // The line is in the open widget.
   await log.locator(".joined", { hasText: NAME }).waitFor();
@@ -134,6 +136,8 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   await bar.locator("textarea").press("Enter");
   await panel.locator(".bubble", { hasText: LINE }).waitFor();
   await log.locator(".answer", { hasText: LINE }).waitFor();
+  const isStored = (line) => Object.values(sessionStorage).includes(line);
+  seen.unsent = await panel.evaluate(isStored, LINE);
   seen.heading = await heading();
   seen.by = await log.locator(".by").allInnerTexts();
   seen.footer = await chat.locator(".disclaimer").innerText();

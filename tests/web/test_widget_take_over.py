@@ -41,6 +41,7 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
     assert (f"{name} has had this chat" in held.translate(ISOLATES), fields) == (True, 0)
     assert f"Take over from {name}" in held.translate(ISOLATES)
     assert (seen["refused"], seen["draft"]) == ("Bob has this chat.", "draft")
+    assert (seen["reloaded"], seen["unsent"]) == ("draft", False)
     assert name in seen["heading"]
     assert [one.split()[-1] for one in seen["by"]] == [name]
     assert (seen["spoken"].startswith(f"{name}: {line}"), seen["badge"]) == (True, 0)

@@ -110,6 +110,7 @@ export class SessionPage {
       exported: (format) => api.exported(id, format),
       image: (name) => api.image(id, name),
       talk: {
+        id,
         state: chat.state,
         operator,
         replies: about.get()?.replies ?? [],

@@ -2,7 +2,7 @@
 
 import { button, el } from "./dom.ts";
 import { isLive, type Talk } from "./state/chat.ts";
-import type { Operator } from "./state/operator.ts";
+import { keepUnsent, type Operator, unsent } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
 import { clock, isolated, moment, t } from "./texts.ts";
 import type { Attendance, Message, Reply, VisitorMail } from "./types.ts";
@@ -12,6 +12,7 @@ const AT_END_PX = 120;
 
 /** What an operator does with the session. The functions return whether it succeeded. */
 export interface TalkActs {
+  readonly id: string;
   readonly state: Store<Talk>;
   readonly operator: Store<Operator>;
   readonly replies: readonly Reply[];
@@ -55,6 +56,7 @@ class TalkBar {
   constructor(acts: TalkActs, shown: Shown) {
     this.#acts = acts;
     this.#shown = shown;
+    this.#text.value = unsent(acts.id);
     const label = { className: "talk", role: "region", ariaLabel: t.person };
     this.node = el("div", label, this.#line, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {
@@ -62,7 +64,10 @@ class TalkBar {
       event.preventDefault();
       this.#text.form?.requestSubmit();
     });
-    this.#text.addEventListener("input", () => acts.typed());
+    this.#text.addEventListener("input", () => {
+      keepUnsent(acts.id, this.#text.value);
+      acts.typed();
+    });
     acts.state.follow((talk) => this.#show(talk));
   }
 
@@ -160,6 +165,7 @@ class TalkBar {
       if (send.disabled || !text.value.trim()) return;
       send.disabled = text.readOnly = true;
       if (await this.#acts.say(text.value)) text.value = "";
+      keepUnsent(this.#acts.id, text.value);
       send.disabled = text.readOnly = false;
     });
     return form;
@@ -176,6 +182,7 @@ function readyReplies(replies: readonly Reply[], field: HTMLTextAreaElement): HT
     menu.value = "";
     if (!reply || field.readOnly) return;
     field.setRangeText(reply.text, field.selectionStart, field.selectionEnd, "end");
+    field.dispatchEvent(new Event("input"));
     field.focus();
   });
   return replies.length > 0 && menu;

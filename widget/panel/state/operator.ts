@@ -5,6 +5,7 @@ import { Store } from "./store.ts";
 const KEPT = "kefu-panel-operator";
 const KEYS = "kefu-panel-keys";
 const TRANSLATES = "kefu-panel-translate";
+const LINE = "kefu-panel-lines-";
 
 export interface Operator {
   /** Decides on the chats that are theirs. */
@@ -31,4 +32,13 @@ export function operatorOfTab(): Store<Operator> {
     sessionStorage.setItem(TRANSLATES, translates ? "on" : "off");
   });
   return operator;
+}
+
+/** The text for a session that is not sent yet. A reload or a new sign-in does not lose it. */
+export function unsent(id: string): string {
+  return sessionStorage.getItem(LINE + id) ?? "";
+}
+
+export function keepUnsent(id: string, text: string): void {
+  sessionStorage.setItem(LINE + id, text);
 }
