@@ -48,7 +48,8 @@ export default async function visit(browser, service, links, id) {
   await kari.page.locator("tbody tr").first().waitFor();
   const ends = await kari.page.locator("tbody button").count();
 
-  // Ingrid ends Bob's sign-in, and he is out at his next click.
+  // Ingrid ends Bob's sign-in, and he is out without a click: his open chat asks for new lines.
+  await open(bob);
   await ingrid.page.locator('nav a[href="#sign-ins"]').click();
   const row = ingrid.page.locator("tbody tr", { hasText: "Bob" });
   await row.waitFor();
@@ -58,7 +59,6 @@ export default async function visit(browser, service, links, id) {
   wrong.push(...(await ingrid.violations()));
   await row.locator("dialog[open] .danger").click();
   await row.waitFor({ state: "detached" });
-  await bob.page.locator(".rows a").first().click();
   await bob.page.locator(".entrance").waitFor();
   await ingrid.page.getByRole("button", { name: "Lock" }).click();
   await ingrid.page.locator(".entrance").waitFor();

@@ -205,6 +205,8 @@ export class Api {
     const refusal = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
     const message = refusal.error?.message ?? `HTTP ${answer.status}`;
     if (answer.status === 401) {
+      // The page begins again with the sign-in, and no view goes on asking.
+      if (this.hasPass) location.reload();
       this.#forget();
       throw new ShutOut(message);
     }

@@ -95,10 +95,6 @@ function back(): void {
 }
 
 function failed(error: unknown): void {
-  if (error instanceof ShutOut) {
-    locked();
-    return;
-  }
   alertLine.textContent = reasonOf(error);
 }
 
