@@ -464,6 +464,17 @@ async def test_g9_a_site_whose_start_leads_to_one_of_its_pages_is_read_whole(
     assert ("/help/returns" in found.of("learnt")) is is_whole
 
 
+async def test_g9_a_start_that_leads_to_another_host_is_read_from_there(site: Site) -> None:
+    """Such as `sites.google.com/view/shop`, where the pages above belong to others."""
+    with served(Site()) as host:
+        host.pages |= {"/view/shop": html("Shop", "/view/other"), "/view/other": html("Other")}
+        site.pages["/"] = Answer(b"", 302, location=f"{host.url}/view/shop")
+        fetcher = Fetcher(AGENT, lambda _: True)
+        outcomes = await Crawler(f"{site.url}/", fetcher, AGENT, {}, lambda _: None).run()
+        await fetcher.aclose()
+        assert [one.url for one in outcomes if one.kind == "learnt"] == [f"{host.url}/view/shop"]
+
+
 async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> None:
     easy(site)
     head = "<meta http-equiv=refresh content='0; url=target'>"

@@ -23,14 +23,15 @@ class Scope:
 
     `https://example.com/help` has `/help` and `/help/…`; `/help/` and `/help/index.html` have
     what is below `/help/`. If `asked` redirects to a start below itself, as `/` does to
-    `/wiki/Main_Page`, the addresses are those below it.
+    `/wiki/Main_Page`, the addresses are those below it. Another host may be of somebody else.
     """
 
     def __init__(self, start: str, asked: str = "") -> None:
         self.start = _rooted(start)
         self._parts = _split(self.start)
-        self._page, self._folder = _reach(_split(_rooted(asked)).path)
-        if not asked or not self._covers(self._parts.path):
+        before = _split(_rooted(asked))
+        self._page, self._folder = _reach(before.path)
+        if _host(before) != _host(self._parts) or not self._covers(self._parts.path):
             self._page, self._folder = _reach(self._parts.path)
 
     def address(self, url: str) -> str:
