@@ -12,6 +12,7 @@ _NEVER = (
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
     " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
+    " [itemtype$='schema.org/BreadcrumbList'], :is(.breadcrumb, .breadcrumbs):not(:has(h1, h2)),"
     " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"

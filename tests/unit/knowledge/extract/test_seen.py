@@ -85,6 +85,24 @@ def test_g35_an_accordion_that_calls_its_questions_tabs_keeps_them() -> None:
     assert texts(body) == ["Can I cancel?", "Within a day."]
 
 
+@pytest.mark.parametrize(
+    "crumbs",
+    [
+        "<div class=breadcrumbs><a href=/>TEXT</a> » <b>Rolls</b></div>",
+        "<ol itemscope itemtype='https://schema.org/BreadcrumbList'><li>TEXT<li>Rolls</ol>",
+        "<ul class='breadcrumb dark'><li><a href=/>TEXT</a><li>Rolls</ul>",
+    ],
+)
+def test_g35_the_way_to_a_page_is_no_text(crumbs: str) -> None:
+    assert texts(f"<main>{crumbs}<h1>Rolls</h1><p>Fresh.") == ["Rolls", "Fresh."]
+
+
+def test_g35_a_banner_with_the_way_and_the_title_is_text() -> None:
+    """So themes of Bootstrap name it."""
+    body = "<section class=breadcrumbs><h2>Prices</h2><ol><li>Home</ol></section>"
+    assert texts(body) == ["Prices", "- Home"]
+
+
 def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
     """So VitePress writes it."""
     code = "<div class='language-sh'><span class=lang>sh</span><pre>make run</pre></div>"
