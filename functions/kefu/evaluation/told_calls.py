@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kefu.evaluation.heard import Heard
 from kefu.evaluation.steps import CallStep
+from kefu.tools.use import fields_in
 from kefu.upstream.kefu_server import KefuServer
 
 _ATTEMPTS, _WAIT_SECONDS = 20, 0.1
@@ -39,10 +39,5 @@ def _has_all(uses: Mapping[str, Any], steps: Sequence[CallStep]) -> bool:
 
 
 def _with(use: Mapping[str, Any], step: CallStep) -> CallStep:
-    try:
-        arguments = json.loads(use["arguments"])
-    except ValueError:
-        arguments = None
     # What is not an object is no call with arguments, and the service has refused it.
-    given = arguments if isinstance(arguments, dict) else {}
-    return step._replace(arguments=given, result=use.get("result", ""))
+    return step._replace(arguments=fields_in(use["arguments"]), result=use.get("result", ""))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from kefu.tools.pattern import simple_pattern
 from kefu.tools.tool import Arguments, Tool, in_language
+from kefu.tools.use import fields_in
 
 MAX_VALUE = 100
 """Characters of a value in the text."""
@@ -41,7 +42,7 @@ def card_text(tool: Tool, arguments: Arguments, preview: str, language: str) -> 
     if not template:
         title = in_language(tool.title, language) or tool.name
         return f"{title}: {', '.join(others)}?" if others else f"{title}?"
-    known = {**_fields(preview), **arguments}
+    known = {**fields_in(preview), **arguments}
     text = PLACEHOLDER.sub(lambda found: _shown(_value(known, found[1])), template)
     # A visitor approves all that is sent, also where the owner's words have no place for it.
     return f"{text} ({', '.join(others)})" if others else text
@@ -50,14 +51,6 @@ def card_text(tool: Tool, arguments: Arguments, preview: str, language: str) -> 
 def _name(name: str) -> str:
     """A parameter's name. Some schemas leave names to the model, too."""
     return name if _IDENTIFIER.fullmatch(name) else _shown(name)
-
-
-def _fields(preview: str) -> Mapping[str, object]:
-    try:
-        found = json.loads(preview) if preview else {}
-    except (ValueError, RecursionError):
-        found = {}
-    return found if isinstance(found, dict) else {}
 
 
 def _value(known: Mapping[str, object], path: str) -> object:

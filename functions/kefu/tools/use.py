@@ -28,6 +28,15 @@ CUT = " […]"
 """Follows a text that was cut."""
 
 
+def fields_in(text: str) -> dict[str, Any]:
+    """The fields of a JSON object; none for any other text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 class Use(NamedTuple):
     """One call of a tool."""
 
@@ -54,6 +63,11 @@ class Use(NamedTuple):
     def call_id(self, question_id: int) -> str:
         """The id in requests to the model, of 9 letters and digits, as Mistral wants it."""
         return f"q{question_id % 10_000:04}{self.id}"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The arguments by name; none if they are no JSON object."""
+        return fields_in(self.arguments)
 
     @property
     def digest(self) -> str:

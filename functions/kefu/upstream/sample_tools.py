@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kefu.knowledge.sources import QUESTION_HEAD
 from kefu.knowledge.terms import characters
+from kefu.tools.use import fields_in
 
 LOOK_UP, CANCEL = "order_status", "cancel_order"
 
@@ -73,12 +74,12 @@ def _with_result(
 ) -> ChosenCall | str:
     """The cancellation after its look-up, or an answer from the result."""
     wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(characters(question))
-    found = _fields(result)
+    found = fields_in(result)
     is_too_late = wants_cancel and found.get("can_be_cancelled") is False
     is_looked_up = wants_cancel and call["name"] == LOOK_UP and bool(found)
     if is_looked_up and not is_too_late and CANCEL in offered:
         return ChosenCall(CANCEL, call["arguments"])
-    order = {**_fields(call["arguments"]), **found}
+    order = {**fields_in(call["arguments"]), **found}
     text = _sentence(order, is_chinese=is_chinese) or result
     if is_too_late:
         text += _TOO_LATE_ZH if is_chinese else f" {_TOO_LATE}"
@@ -93,15 +94,6 @@ def _said(message: Json) -> str:
 
 def _offered(asked: Json) -> list[str]:
     return [one["function"]["name"] for one in asked.get("tools") or ()]
-
-
-def _fields(text: str) -> Json:
-    """The fields of a JSON object; none for another text."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _sentence(order: Json, *, is_chinese: bool) -> str:

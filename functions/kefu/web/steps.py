@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kefu.chat.state import ToolStep
 from kefu.relay.chunks import chunk_of
@@ -39,7 +38,7 @@ def step_events(event: ToolStep) -> bytes:
     use = event.use
     step = shown_step(use)
     if event.for_page:
-        step["arguments"] = _arguments(use)
+        step["arguments"] = use.given
     events = encode(_event("kefu.step", step=step))
     if use.state == "asked":
         events += encode(_event("kefu.approval", approval=_card(use, event.question_id)))
@@ -64,16 +63,8 @@ def shown_step(use: Use) -> ShownStep:
 
         # The model's words: the operator who gets them must find no foreign link in them.
         links = CitationFilter((), cites=False)
-        shown["summary"] = links.feed(str(_arguments(use).get("summary", ""))) + links.close()
+        shown["summary"] = links.feed(str(use.given.get("summary", ""))) + links.close()
     return shown
-
-
-def _arguments(use: Use) -> dict[str, Any]:
-    try:
-        found = json.loads(use.arguments)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _card(use: Use, question_id: int) -> ShownApproval:
