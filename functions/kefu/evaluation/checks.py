@@ -123,7 +123,7 @@ def _about_json(text: str, schema: object) -> Iterator[str]:
     fenced = _FENCED.search(text)
     try:
         value = json.loads(fenced[1] if fenced else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         yield "json_schema: the answer is not JSON"
         return
     yield from (f"json_schema: {one}" for one in problems(schema, value))

@@ -59,6 +59,12 @@ def short(text: str, question: str) -> str | bool:
         (Expected(json_schema=SCHEMA), CODE, GOOD, "json_schema: the answer is not JSON"),
         (
             Expected(json_schema=SCHEMA),
+            CODE,
+            ServiceAnswer("[" * 100_000, 1.0),
+            "json_schema: the answer is not JSON",
+        ),
+        (
+            Expected(json_schema=SCHEMA),
             ServiceAnswer('{"days": 9}', 1.0),
             ServiceAnswer('{"days": "9"}', 1.0),
             "json_schema: days must be of type integer, but is string.",
