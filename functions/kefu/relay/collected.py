@@ -58,8 +58,10 @@ class Collected:
     @property
     def message(self) -> Message:
         """The text and the reasoning, without the calls."""
-        texts = {name: "".join(parts) for name, parts in self._text.items()}
-        return Message("assistant", texts.get("content", ""), reasoning=reasoning_of(texts))
+        return Message("assistant", self.content, reasoning=reasoning_of(self._texts()))
+
+    def _texts(self) -> dict[str, str]:
+        return {name: "".join(parts) for name, parts in self._text.items()}
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:
@@ -69,9 +71,7 @@ class Collected:
 
     def response(self, completion: Completion) -> dict[str, object]:
         """The answer as the JSON body of `POST /v1/chat/completions` without streaming."""
-        message: dict[str, object] = {"role": "assistant", "content": ""}
-        for name, parts in self._text.items():
-            message[name] = "".join(parts)
+        message: dict[str, object] = {"role": "assistant", "content": "", **self._texts()}
         if self._tool_calls:
             message["tool_calls"] = [call for _, call in sorted(self._tool_calls.items())]
         body: dict[str, object] = {

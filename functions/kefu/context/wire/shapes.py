@@ -27,6 +27,9 @@ from kefu.context.wire.parts import (
 )
 from kefu.messages import REASONING_FIELDS, Message, Role, field
 
+_MORE_TEXTS = ("refusal", *REASONING_FIELDS, "thinking", "name")
+"""The fields of a message that have a text, beside its content."""
+
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -124,11 +127,7 @@ def _message(value: Any, role: Role, model: str, *, step: bool) -> Shape:
     texts = facts.texts
     if isinstance(content, str):
         texts.append(content)
-    texts += [
-        text
-        for name in ("refusal", *REASONING_FIELDS, "thinking", "name")
-        if isinstance(text := field(value, name), str)
-    ]
+    texts += [text for name in _MORE_TEXTS if isinstance(text := field(value, name), str)]
     facts.calls += _calls_of(value, texts)
     for image in field(value, "images") or ():  # Ollama's
         data = field(image, "value") or image
