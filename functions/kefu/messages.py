@@ -53,8 +53,8 @@ class Message(NamedTuple):
     The flag is not sent to the model.
     """
     reasoning: tuple[tuple[str, str], ...] = ()
-    """What a model thought before its tool calls, as pairs of a field and its text. Some want
-    it back, in the field that they gave it in. See `REASONING_FIELDS`.
+    """What a model thought before its tool calls, as pairs of a field of `REASONING_FIELDS` and its
+    text. Some models want it back, in the same field.
     """
     images: tuple[Image, ...] = ()
     """The images of a visitor's message, which the model sees. Trimming does not count them."""
@@ -88,7 +88,9 @@ class Message(NamedTuple):
 
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""The names for it in a chat completion: DeepSeek's, and that of Ollama, OpenRouter and vLLM."""
+"""The fields with the reasoning in a chat completion: DeepSeek's, and that of Ollama, OpenRouter
+and vLLM.
+"""
 
 
 def reasoning_of(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,9 @@ MAX_DESCRIPTION = 500
 """Characters of a description, which each request to the model contains."""
 
 MAX_SCHEMAS = 5_000
-"""Schemas inside that of one value. Types that lead to each other have any number of them."""
+"""The most schemas that the schema of one value may contain. References between a few types can
+lead to millions.
+"""
 
 _WORDS = {
     *("type", "const", "default", "pattern", "required", "additionalProperties"),
@@ -40,7 +42,7 @@ def cleaned(schema: object, document: Node) -> Node:
 def _cleaned(
     schema: object, document: Node, left: Iterator[int], inside: tuple[str, ...] = ()
 ) -> Node:
-    """`left` ends with the last schema that is read.
+    """`left`: one item for each schema that may still be read.
 
     `inside`: the references that lead to it; one of these again is just an object.
     """

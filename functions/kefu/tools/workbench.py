@@ -120,7 +120,7 @@ class Workbench:
 
     @property
     def has_time(self) -> bool:
-        """Whether a call could still be waited for."""
+        """Whether the answer has time left for one more call."""
         return self._seconds() > 0
 
     @property

@@ -36,8 +36,8 @@ class Html(NamedTuple):
     indexed: bool = True
     """False when the page asks not to be indexed."""
     links: tuple[str, ...] = ()
-    """Absolute addresses without fragments, in order; none of a link with `rel=nofollow`, such as
-    that which puts a product into the cart.
+    """Absolute addresses without fragments, in order. Links with `rel=nofollow` are left out, such
+    as those that put a product into the cart.
     """
     asks_for_login: bool = False
     needs_script: bool = False

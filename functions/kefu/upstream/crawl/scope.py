@@ -22,8 +22,9 @@ class Scope:
     """The addresses at or below a start address.
 
     `https://example.com/help` has `/help` and `/help/…`; `/help/` and `/help/index.html` have
-    what is below `/help/`. If `asked` redirects to a start below itself, as `/` does to
-    `/wiki/Main_Page`, the addresses are those below it. Another host may be of somebody else.
+    what is below `/help/`. If `asked` was redirected to a start below itself, such as `/`
+    to `/wiki/Main_Page`, all addresses below `asked` belong to the crawl; but not if the start is
+    on another host, which may have pages of others.
     """
 
     def __init__(self, start: str, asked: str = "") -> None:

@@ -60,10 +60,12 @@ def test_g35_a_heading_has_no_mark_for_its_link(mark: str) -> None:
     assert blocks(heading) == [Block("Hours", 2, "x")]
 
 
-@pytest.mark.parametrize("title", ["C#", '<a href="/c">C#</a>', "Use of #"])
-def test_g35_a_heading_keeps_a_mark_of_its_own(title: str) -> None:
+@pytest.mark.parametrize(
+    ("title", "text"), [("C#", "C#"), ('<a href="/c">C#</a>', "C#"), ("Use of #", "Use of #")]
+)
+def test_g35_a_heading_keeps_a_mark_of_its_own(title: str, text: str) -> None:
     [heading] = blocks(f'<h2>{title} <a href="#c">#</a></h2>')
-    assert heading.text in {"C#", "Use of #"}
+    assert heading.text == text
 
 
 def test_g35_the_labels_of_tabs_are_separate_words() -> None:
