@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from kefu import __version__
 from kefu.cli.answer_arguments import add_replay, add_tail, add_test
@@ -12,8 +13,24 @@ from kefu.cli.service_arguments import add_completion, add_erase, add_move, add_
 from kefu.cli.tool_arguments import add_tools
 
 
+class _Parser(argparse.ArgumentParser):
+    """Lets options stand between arguments: `kefu learn one.md -o site.kefu two.md`."""
+
+    _between = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # argparse has a method for it, which calls this one, and knows neither actions nor "--".
+        if self._between or self._subparsers or "--" in (args or ()):
+            return super().parse_known_args(args, namespace)
+        self._between = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._between = False
+
+
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top: argparse.ArgumentParser = _Parser(
         prog="kefu",
         description="An AI chat widget for any website, and the backend that streams its answers.",
         epilog="Settings are read from ./kefu.toml and from environment variables, which win: "
