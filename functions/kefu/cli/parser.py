@@ -13,7 +13,7 @@ from kefu.cli.service_arguments import add_completion, add_erase, add_move, add_
 from kefu.cli.tool_arguments import add_tools
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """Lets options stand between arguments: `kefu learn one.md -o site.kefu two.md`."""
 
     _between = False
@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    top: argparse.ArgumentParser = _Parser(
+    top: argparse.ArgumentParser = _CommandParser(
         prog="kefu",
         description="An AI chat widget for any website, and the backend that streams its answers.",
         epilog="Settings are read from ./kefu.toml and from environment variables, which win: "
