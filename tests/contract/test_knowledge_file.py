@@ -264,6 +264,59 @@ def test_a_large_site_keeps_the_main_word_of_a_question(tmp_path: Path) -> None:
     assert found(tmp_path / "site.kefu", "create a brush")[0] == f"{SITE}/brush"
 
 
+def test_words_of_a_story_leave_the_frequent_words_of_a_question_their_places(
+    tmp_path: Path,
+) -> None:
+    """Each word of the story is on forty pages, and "brush" is on two hundred."""
+    story = "yesterday evening my colleague phoned about the letter of her neighbour"
+    pages = [
+        page(f"{word}-{n}", f"Case {n}", Block(f"About {word} {n}."))
+        for word in story.split()
+        for n in range(40)
+    ]
+    pages += [
+        page(f"{n}", f"Part {n}", Block(f"Some {'brush' if n % 10 == 0 else 'text'} {n}."))
+        for n in range(LARGE_SITE_PASSAGES)
+    ]
+    pages += [page(f"c{n}", f"Sink {n}", Block(f"Clean sink {n}.")) for n in range(150)]
+    pages.append(page("clean", "Care", Block("Clean a brush.")))
+    write(tmp_path / "site.kefu", run(pages))
+    for question in ("how to clean a brush", f"{story}, how to clean a brush"):
+        assert found(tmp_path / "site.kefu", question)[0] == f"{SITE}/clean"
+
+
+def test_each_language_ranks_its_own_frequent_words(tmp_path: Path) -> None:
+    """Each word of a question has a term in each language, and those of others are rare."""
+    words = "propriétés, libertés, qualités, sociétés, activités"
+    pages = [
+        page(
+            f"{n}", f"Partie {n}", Block(f"Une de {n}: {words.split(', ')[n % 5]}."), language="fr"
+        )
+        for n in range(LARGE_SITE_PASSAGES + 1)
+    ]
+    pages += [
+        page(f"{language}", "Other", Block(f"Other: {words}."), language=language)
+        for language in ("en", "es", "nl", "pt", "ro")
+    ]
+    pages.append(page("all", "Ensemble", Block(f"Toutes: {words}."), language="fr"))
+    write(tmp_path / "site.kefu", run(pages))
+    assert f"{SITE}/all" in found(tmp_path / "site.kefu", words)
+
+
+def test_a_message_of_some_sentences_finds_what_each_of_them_asks(tmp_path: Path) -> None:
+    pages = [
+        page(f"norway-{n}", f"Norway, town {n}", Block(f"Delivery to town {n} in Norway: sports."))
+        for n in range(20)
+    ]
+    pages += [page(f"{n}", f"Part {n}", Block(f"Some text {n}.")) for n in range(200)]
+    pages.append(page("gift", "Gift cards", Block("A card is valid for years. " * 9)))
+    pages.append(page("wax", "Waxing", Block("Wax your skis in winter. " * 9)))
+    write(tmp_path / "site.kefu", run(pages))
+    story = "Hello from Norway! I saw your delivery of sports to a town."
+    message = f"{story} How long is a card valid? And when do I wax?"
+    assert {f"{SITE}/gift", f"{SITE}/wax"} <= set(found(tmp_path / "site.kefu", message)[:4])
+
+
 @pytest.mark.slow
 def test_g19_a_term_of_very_many_passages_is_ranked_only_alone(tmp_path: Path) -> None:
     """Its time would grow with the site."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from kefu.knowledge.simplified import simplified
@@ -41,12 +43,14 @@ passages without a heading.
 LARGE_SITE_PASSAGES = 2000
 """A site with more passages lists its frequent terms, which take long to rank."""
 
-MAX_RARE_TERMS = 5
-"""Terms of a question that are ranked, rarest first. Terms that the site does not list as frequent
-are always ranked."""
-
 MAX_RANKED_PASSAGES = 10_000
 """The most passages with frequent terms that are ranked for a question, because each takes time."""
+
+MAX_SENTENCES = 3
+"""The most sentences of a message that are also looked up alone, because each takes time."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟:;])\s+|(?<=[。！？：；])|\n+")
+_QUESTION_MARKS = ("?", "？", "؟")
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
@@ -120,6 +124,18 @@ def with_before(question: str, before: Sequence[str]) -> str:
     return "\n".join((*before[-1:], question))
 
 
+def questions_in(message: str) -> list[str]:
+    """The sentences of a message that ask; without a question mark, its last ones.
+
+    None for a message of one sentence. A greeting and a story have words that other pages are
+    about, and two questions have two answers.
+    """
+    parts = [one.strip() for one in _SENTENCE_END.split(message) if one.strip()]
+    if len(parts) < 2:
+        return []
+    return ([one for one in parts if one.endswith(_QUESTION_MARKS)] or parts)[-MAX_SENTENCES:]
+
+
 def asked(question: str, before: Sequence[str]) -> str:
     """The text whose terms are looked up."""
     return simplified(with_before(question, before))
@@ -171,6 +187,13 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
         for place, id in enumerate(ranking):
             scores[id] = scores.get(id, 0.0) + (RRF_K + 1) / (RRF_K + 1 + place)
     return sorted(scores.items(), key=lambda one: -one[1])
+
+
+def in_turn(rankings: Sequence[Sequence[int]]) -> list[tuple[int, float]]:
+    """The first id of each ranking, then the second of each, and so on, with falling scores."""
+    places = zip_longest(*rankings)
+    ids = dict.fromkeys(id for place in places for id in place if id is not None)
+    return [(id, 1 / place) for place, id in enumerate(ids, start=1)]
 
 
 def chosen(hits: Iterable[PassageHit], limit: int) -> list[PassageHit]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kefu.knowledge.finding import PassageHit, fits_badly
+from kefu.knowledge.finding import PassageHit, fits_badly, in_turn, questions_in
 
 
 def found(*terms: str) -> PassageHit:
@@ -64,3 +64,28 @@ def test_g16_a_short_question_fits_by_a_heading_unless_it_follows_another_one() 
     question = "What are the logging levels?"
     assert not fits_badly([passage], question, (), ("en",))
     assert fits_badly([passage], question, ("How do I write a handler for it?",), ("en",))
+
+
+@pytest.mark.parametrize(
+    ("message", "sentences"),
+    [
+        ("How do I return boots?", []),
+        ("We are on kefu.example.com, version 3.5", []),
+        ("Hi! I bought boots. How do I return them? Thanks!", ["How do I return them?"]),
+        ("Do you ship to Oslo? And what does it cost?\nKari", None),
+        ("你好！昨天买了靴子。怎么退货？谢谢！", ["怎么退货？"]),
+        ("مرحبا! كيف أعيد الحذاء؟ شكرا", ["كيف أعيد الحذاء؟"]),
+        ("One. Two. Three. Four.", ["Two.", "Three.", "Four."]),
+        (" \n? ", []),
+    ],
+)
+def test_the_sentences_of_a_message_that_ask(message: str, sentences: list[str] | None) -> None:
+    both = ["Do you ship to Oslo?", "And what does it cost?"]
+    assert questions_in(message) == (both if sentences is None else sentences)
+
+
+def test_rankings_take_turns() -> None:
+    ids = [id for id, _ in in_turn([[1, 2, 3], [2, 4], [5]])]
+    scores = [score for _, score in in_turn([[1, 2, 3], [2, 4], [5]])]
+    assert ids == [1, 2, 5, 4, 3]
+    assert scores == sorted(set(scores), reverse=True)

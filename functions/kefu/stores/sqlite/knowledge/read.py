@@ -15,12 +15,13 @@ from kefu.knowledge.finding import (
     KEPT_TERMS_SHARE,
     LARGE_SITE_PASSAGES,
     MAX_RANKED_PASSAGES,
-    MAX_RARE_TERMS,
     PassageHit,
     asked,
     chosen,
     has_terms,
+    in_turn,
     joined,
+    questions_in,
     with_before,
 )
 from kefu.knowledge.pages import Passage, page_id
@@ -122,33 +123,24 @@ class KnowledgeFile:
 
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
-        # As it was typed, too: files of an earlier version have traditional characters.
-        typed = dict.fromkeys((asked(question, before), with_before(question, before)))
-        own = dict.fromkeys(question_terms("\n".join(typed), self.languages))
-        question = self._typed.mended(question)
-        text = asked(question, before)
-        wanted = question_terms(text, self.languages)[:MAX_TERMS]
+        mended = self._typed.mended(question)
+        wanted = question_terms(asked(mended, before), self.languages)[:MAX_TERMS]
         if not wanted:
             return []
         near = self._related(wanted)
-        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
-        weights |= dict.fromkeys(self._single(wanted), 1.0)
-        for term in self._rare(list(dict.fromkeys((*wanted, *own)))[:MAX_TERMS]):
-            weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
-        whole = {whole_term(asked(question, ()), language) for language in self.languages}
-        weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
-        plain = self._rare(self._typed.without_accents(text)[:MAX_TERMS])
-        unmarked = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
-        rows = self._by_words(weights, unmarked if plain else {})
+        rows = self._by_words(question, mended, before, near)
+        best = next(self._hits(rows[:1]), None)
+        if parts := questions_in(question):
+            found = (self._by_words(one, self._typed.mended(one), (), ()) for one in parts)
+            rows = in_turn([[id for id, _ in ranked] for ranked in (rows, *found)])[:MAX_HITS]
         if self._meanings:
-            best = next(self._hits(rows[:1]), None)
             ids = [id for id, _ in rows]
-            rows = joined(ids, self._meanings.nearest(with_before(question, before), MAX_HITS))
+            rows = joined(ids, self._meanings.nearest(with_before(mended, before), MAX_HITS))
             if best and has_terms(best, wanted, KEPT_TERMS_SHARE):
                 rows.sort(key=lambda row: row[0] != ids[0])  # a stable sort: the others follow
         hits: Iterable[PassageHit] = self._hits(rows)
         if self._translations:
-            hits = in_one_language(list(hits), self._translations, question)
+            hits = in_one_language(list(hits), self._translations, mended)
         return [one._replace(wanted=wanted, near=near) for one in chosen(hits, limit)]
 
     def page(self, address: str) -> list[PassageHit]:
@@ -170,6 +162,27 @@ class KnowledgeFile:
         ]
 
     def _by_words(
+        self, question: str, mended: str, before: Sequence[str], near: Sequence[str]
+    ) -> list[tuple[int, float]]:
+        """The best passages for the words of a question, and for those `near` in meaning."""
+        # As it was typed, too: files of an earlier version have traditional characters.
+        typed = "\n".join(dict.fromkeys((asked(question, before), with_before(question, before))))
+        own = frozenset(question_terms(typed, self.languages))
+        text = asked(mended, before)
+        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
+        weights |= dict.fromkeys(self._single(question_terms(text, self.languages)), 1.0)
+        plain: list[str] = []
+        for language in self.languages:
+            both = (*question_terms(text, [language]), *question_terms(typed, [language]))
+            for term in self._rare("term", list(dict.fromkeys(both))):
+                weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
+            plain += self._rare("unmarked", self._typed.without_accents(text, language))
+        whole = {whole_term(asked(mended, ()), language) for language in self.languages}
+        weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
+        unmarked = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
+        return self._ranked(weights, unmarked if plain else {})
+
+    def _ranked(
         self, weights: Mapping[str, float], typed: Mapping[str, float]
     ) -> list[tuple[int, float]]:
         """The best passages for terms with their weights, and for terms without accents."""
@@ -180,17 +193,18 @@ class KnowledgeFile:
         groups = map(json.dumps, (together, plain) if plain else (together,))
         return self._db.execute(sql, (*groups, MAX_HITS)).fetchall()
 
-    def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
-        """The terms that a large index does not list as frequent. Below `MAX_RARE_TERMS`, the
-        rarest frequent terms are added.
+    def _rare(self, table: str, wanted: Sequence[str]) -> Sequence[str]:
+        """Of terms in one language, those that a large index does not list as frequent, and the
+        rarest frequent ones. `table`: `term` or `unmarked`.
         """
+        wanted = wanted[:MAX_TERMS]
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT term, passages FROM frequent WHERE term IN ({marks})"  # noqa: S608 - marks
         often = dict[str, int](self._db.execute(sql, wanted).fetchall())
         kept, ranked = [term for term in wanted if term not in often], 0
         for term in sorted(often, key=lambda term: often[term]):
             ranked += often[term]
-            if kept and (len(kept) >= MAX_RARE_TERMS or ranked > MAX_RANKED_PASSAGES):
+            if ranked > MAX_RANKED_PASSAGES and kept and self._typed.has(table, kept):
                 break
             kept.append(term)
         return kept
@@ -207,10 +221,7 @@ class KnowledgeFile:
         """
         known, unknown = set[str](), dict[str, None]()
         for pair in (term for term in wanted if is_pair(term)):
-            hit = self._db.execute(
-                "SELECT 1 FROM term WHERE term MATCH ? LIMIT 1", (f'"{pair}"',)
-            ).fetchone()
-            if hit:
+            if self._typed.has("term", [pair]):
                 known.update(pair)
             else:
                 unknown.update(dict.fromkeys(pair))

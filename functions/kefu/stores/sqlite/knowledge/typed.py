@@ -29,15 +29,23 @@ class TypedWords:
         """The question with the words that were meant."""
         return question if self._is_empty else replaced(question, self._meant)
 
-    def without_accents(self, text: str) -> list[str]:
+    def without_accents(self, text: str, language: str) -> list[str]:
         """The terms for words with accents; none for a text that has accents itself, or if the
         pages have no such words.
         """
         plain = normal(text)
         if self._is_empty or unmarked(plain) != plain:
             return []
-        found = typed_terms(plain, self._languages)
-        return found if found and self._has("unmarked", found) else []
+        found = typed_terms(plain, [language])
+        return found if found and self.has("unmarked", found) else []
+
+    def has(self, table: str, stems: Sequence[str]) -> bool:
+        """Whether a passage has one of the stems. `table`: `term` or `unmarked`."""
+        sql = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1"  # noqa: S608 - two names
+        return (
+            self._db.execute(sql, (" OR ".join(f'"{one}"' for one in stems),)).fetchone()
+            is not None
+        )
 
     def _meant(self, word: str) -> str:
         if not is_comparable(word, missing=1) or self._is_known(word):
@@ -56,14 +64,7 @@ class TypedWords:
         stems = [one for one in question_terms(word, self._languages) if _is_like(word, one)]
         typed = typed_terms(word, self._languages)
         found = {"term": stems, "unmarked": [one for one in typed if _is_like(word, one[1:])]}
-        return any(self._has(table, stems) for table, stems in found.items() if stems)
-
-    def _has(self, table: str, stems: Sequence[str]) -> bool:
-        sql = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1"  # noqa: S608 - two names
-        return (
-            self._db.execute(sql, (" OR ".join(f'"{one}"' for one in stems),)).fetchone()
-            is not None
-        )
+        return any(self.has(table, stems) for table, stems in found.items() if stems)
 
 
 def _is_like(word: str, stem: str) -> bool:
