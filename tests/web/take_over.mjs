@@ -29,7 +29,9 @@ export default async function visit(browser, ...given) {
 async function takeOver(browser, seen, service, token, lang, theme, device) {
   const NAME = lang === "ar" ? "إنغريد" : "Ingrid";
   const PERSON = lang === "ar" ? "التحدث إلى شخص" : "Talk to a person";
-  const LINE = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
+  const SAID = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
+  // Long, so that the log scrolls.
+  const LINE = Array(30).fill(SAID).join(" ");
 
   const watched = (page) => {
     page.on("console", (message) => {
@@ -160,6 +162,12 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
     const bubble = getComputedStyle(link.closest(".text"));
     return [getComputedStyle(link).color === bubble.color, bubble.color !== bubble.backgroundColor];
   });
+
+  // After a reload the newest line is in sight, although the names come above the lines.
+  await page.reload();
+  if (device === "phone") await chat.locator(".launcher").click();
+  await log.locator(".by").last().waitFor({ state: "attached" });
+  seen.gap = await log.evaluate((all) => all.scrollHeight - all.scrollTop - all.clientHeight);
 
   // A closed page: the line waits as a badge.
   await chat.locator(".close").click();

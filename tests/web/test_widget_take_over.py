@@ -46,6 +46,7 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
     assert [one.split()[-1] for one in seen["by"]] == [name]
     assert (seen["spoken"].startswith(f"{name}: {line}"), seen["badge"]) == (True, 0)
     assert (seen["quiet"], seen["link"]) == ("", [True, True])
+    assert seen["gap"] < 2
     assert name in seen["label"]
     assert [one[:5] for one in seen["lines"]] == [line[:5], "49 kr", "Anyth"]
     assert [role for role, _ in told] == ["user", "assistant", "user", "assistant", "user"]

@@ -58,6 +58,7 @@ export default {
   email: "E-Mail-Adresse",
   yourQuestion: "Ihre Frage",
   requestSent: "Danke. Wir haben Ihre Nachricht und schreiben Ihnen.",
+  opens: "Ein Mensch antwortet wieder: {time}",
   joined: "{name} ist jetzt im Gespräch",
   left: "Ab jetzt antwortet wieder der KI-Assistent",
   ended: "Das Gespräch mit {name} ist beendet",

@@ -58,6 +58,7 @@ export default {
   email: "Correo electrónico",
   yourQuestion: "Su pregunta",
   requestSent: "Gracias. Tenemos su mensaje y le escribiremos.",
+  opens: "Una persona volverá a responder: {time}",
   joined: "{name} se ha unido a la conversación",
   left: "El asistente de IA vuelve a responder",
   ended: "La conversación con {name} ha terminado",

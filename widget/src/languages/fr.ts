@@ -58,6 +58,7 @@ export default {
   email: "Adresse e-mail",
   yourQuestion: "Votre question",
   requestSent: "Merci. Nous avons votre message et vous écrirons.",
+  opens: "Une personne répondra de nouveau : {time}",
   joined: "{name} a rejoint la conversation",
   left: "L’assistant IA répond de nouveau",
   ended: "La conversation avec {name} est terminée",

@@ -58,6 +58,7 @@ export default {
   email: "דוא״ל",
   yourQuestion: "השאלה שלכם",
   requestSent: "תודה. ההודעה שלכם התקבלה ונכתוב אליכם.",
+  opens: "נציג יחזור לענות: {time}",
   joined: "{name} בשיחה עכשיו",
   left: "עוזר ה-AI עונה שוב",
   ended: "השיחה עם {name} הסתיימה",

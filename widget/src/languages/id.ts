@@ -58,6 +58,7 @@ export default {
   email: "Alamat email",
   yourQuestion: "Pertanyaan Anda",
   requestSent: "Terima kasih. Pesan Anda kami terima dan akan kami balas.",
+  opens: "Petugas kembali menjawab: {time}",
   joined: "{name} bergabung dalam percakapan",
   left: "Asisten AI menjawab lagi",
   ended: "Percakapan dengan {name} telah berakhir",

@@ -58,6 +58,7 @@ export default {
   email: "メールアドレス",
   yourQuestion: "ご質問",
   requestSent: "ありがとうございます。メッセージを受け付けました。追ってご連絡します。",
+  opens: "担当者の次の対応開始：{time}",
   joined: "{name}が会話に参加しました",
   left: "再びAIアシスタントがお答えします",
   ended: "{name}との会話は終了しました",

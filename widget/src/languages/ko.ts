@@ -58,6 +58,7 @@ export default {
   email: "이메일",
   yourQuestion: "문의 내용",
   requestSent: "감사합니다. 메시지를 받았으며 답장을 보내 드리겠습니다.",
+  opens: "상담원 응대 재개: {time}",
   joined: "{name} 님이 대화에 참여했습니다",
   left: "이제 AI 도우미가 다시 답변합니다",
   ended: "{name} 님과의 대화가 종료되었습니다",

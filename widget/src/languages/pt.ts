@@ -58,6 +58,7 @@ export default {
   email: "Endereço de e-mail",
   yourQuestion: "Sua pergunta",
   requestSent: "Obrigado. Recebemos sua mensagem e vamos escrever para você.",
+  opens: "Uma pessoa volta a responder: {time}",
   joined: "{name} entrou na conversa",
   left: "O assistente de IA voltou a responder",
   ended: "A conversa com {name} terminou",

@@ -58,6 +58,7 @@ export default {
   email: "Địa chỉ email",
   yourQuestion: "Câu hỏi của bạn",
   requestSent: "Cảm ơn bạn. Chúng tôi đã nhận tin nhắn và sẽ viết cho bạn.",
+  opens: "Nhân viên trả lời lại: {time}",
   joined: "{name} đã tham gia cuộc trò chuyện",
   left: "Trợ lý AI lại trả lời bạn",
   ended: "Cuộc trò chuyện với {name} đã kết thúc",

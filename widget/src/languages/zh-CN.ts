@@ -58,6 +58,7 @@ export default {
   email: "电子邮箱",
   yourQuestion: "您的问题",
   requestSent: "谢谢，我们已收到您的留言，会尽快回复。",
+  opens: "人工客服恢复时间：{time}",
   joined: "{name} 已加入对话",
   left: "现在由 AI 助手继续回答",
   ended: "与 {name} 的对话已结束",

@@ -58,6 +58,7 @@ export default {
   email: "電子郵件",
   yourQuestion: "您的問題",
   requestSent: "謝謝，我們已收到您的留言，會盡快回覆。",
+  opens: "真人客服恢復時間：{time}",
   joined: "{name} 已加入對話",
   left: "現在由 AI 助理繼續回答",
   ended: "與 {name} 的對話已結束",

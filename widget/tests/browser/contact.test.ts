@@ -171,6 +171,36 @@ test("where chats are not stored the form is sent alone (H2)", async () => {
   expect(errors).toEqual([]);
 });
 
+test("outside the opening hours the form says when a person answers again (H26)", async () => {
+  it.service.script(answer(["one"]), answer(["two"]));
+  it.service.contact = { ...it.service.contact, opens_at: "2026-11-30T09:00:00+01:00" };
+  const { page, send, errors } = await it.visit(
+    { "data-contact": "", "data-lang": "de" },
+    { timezoneId: "America/New_York" },
+  );
+  await send(ASKS);
+  await offers(page).click();
+  const form = page.locator("kefu-chat form.contact");
+  const again = "Ein Mensch antwortet wieder: Montag, 30. November um 3:00";
+  expect(await form.innerText()).toContain(again);
+  await form.locator("textarea").fill("Svalbard?");
+  for (const field of await form.locator("input:not([type=checkbox])").all()) {
+    await field.fill("ada@example.com");
+  }
+  for (const box of await form.locator("input[type=checkbox]").all()) await box.check();
+  await form.locator(".submit").click();
+  const sent = page.locator("kefu-chat .sent");
+  expect(await sent.innerText()).toBe(
+    `Danke. Wir haben Ihre Nachricht und schreiben Ihnen. ${again}`,
+  );
+  it.service.contact = { ...it.service.contact, opens_at: null };
+  await send(ASKS);
+  await offers(page).last().click();
+  await form.waitFor();
+  expect(await form.innerText()).not.toContain("antwortet wieder");
+  expect(errors).toEqual([]);
+});
+
 test("a person is offered below an answer that the pages do not give (H1)", async () => {
   const unanswered = cited([], false);
   const play = { acts: [{ send: chunk("I do not know.") + finish() + unanswered + DONE }] };

@@ -9,6 +9,8 @@ export interface ContactTexts {
   readonly email: string;
   readonly yourQuestion: string;
   readonly requestSent: string;
+  /** Outside the opening hours. `{time}`: such as "Monday, November 30 at 9:00 AM". */
+  readonly opens: string;
 }
 
 export const ENGLISH: ContactTexts = {
@@ -19,6 +21,7 @@ export const ENGLISH: ContactTexts = {
   email: "E-mail",
   yourQuestion: "Your question",
   requestSent: "Thank you. We have your message and will write to you.",
+  opens: "A person answers again: {time}",
 };
 
 declare module "../../dictionaries.ts" {

@@ -48,9 +48,19 @@ export async function showForm(
   // The visitor may have pressed the button twice.
   for (const gone of log.querySelectorAll(".contact, .contact-failed, .handoff")) gone.remove();
   const consent = `${own(form, "consent") ?? ""}`;
-  const node = contactForm(texts, speak, request, fields, consent, message, hasChat, sent);
+  const opens = opensAgain(texts, own(form, "opens_at"));
+  const node = contactForm(texts, speak, request, fields, consent, opens, message, hasChat, sent);
   log.append(node);
   focus(node);
+}
+
+/** When a person answers again; "" during the opening hours, and on a service without them. */
+function opensAgain(texts: Words, at: unknown): string {
+  const time = new Date(`${at}`);
+  if (Number.isNaN(+time)) return "";
+  const day = { weekday: "long", day: "numeric", month: "long" } as const;
+  const shown = { ...day, hour: "numeric", minute: "2-digit" } as const;
+  return texts.opens.replace("{time}", new Intl.DateTimeFormat(texts.lang, shown).format(time));
 }
 
 function focus(form: HTMLFormElement): void {
@@ -64,6 +74,7 @@ function contactForm(
   request: Request,
   fields: readonly unknown[],
   consent: string,
+  opens: string,
   message: string,
   hasChat: boolean,
   done: () => void,
@@ -89,7 +100,8 @@ function contactForm(
     });
     submit.ariaDisabled = null;
     if (response?.status === 204) {
-      const sent = element("p", { className: "sent", tabIndex: -1 }, texts.requestSent);
+      const text = [texts.requestSent, opens].filter(Boolean).join(" ");
+      const sent = element("p", { className: "sent", tabIndex: -1 }, text);
       form.replaceWith(sent);
       sent.focus();
       done();
@@ -111,6 +123,7 @@ function contactForm(
       },
     },
     element("h3", {}, texts.weWrite),
+    ...(opens ? [element("p", { className: "opens" }, opens)] : []),
     ...(hasChat ? [element("p", { className: "quiet" }, texts.goesWith)] : []),
     ...labels,
     ...(consent ? [agreement] : []),

@@ -3,6 +3,7 @@
  * open, and shows who answers.
  */
 
+import { atEnd } from "../../answer/at-end.ts";
 import type { Feature, Kit } from "../../answer/feature.ts";
 import { textsOf } from "../../dictionaries.ts";
 import { lineOf } from "../../open/line.ts";
@@ -204,10 +205,12 @@ export default async function talk(kit: Kit): Promise<Feature> {
     const above = arrival;
     arrival = undefined;
     // By then the row is below the line.
-    queueMicrotask(() => {
-      if (above) row.parentElement?.before(above);
-      label(row.parentElement, person);
-    });
+    queueMicrotask(() =>
+      atEnd(row.closest(".log"), () => {
+        if (above) row.parentElement?.before(above);
+        label(row.parentElement, person);
+      }),
+    );
   };
   return {
     kept: ({ isWaiting, writer }) => {
