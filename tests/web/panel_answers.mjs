@@ -53,8 +53,14 @@ export default async function visit(browser, service, token, session, other, the
   await dialog.locator("textarea").last().waitFor();
   const asked = await fields.first().inputValue();
   const isFocused = await fields.last().evaluate((node) => node === document.activeElement);
-  await fields.last().fill("x".repeat(20));
   await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  // What was typed is kept until the button gives it up.
+  await page.locator(".turn").getByRole("button", { name: "Write the answer" }).click();
+  await fields.last().pressSequentially("Typed");
+  for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
+  const typed = (await dialog.isVisible()) && (await fields.last().inputValue());
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "hidden" });
 
   // The next look at the chat has the answer, too; withdrawing it asks first.
@@ -63,5 +69,5 @@ export default async function visit(browser, service, token, session, other, the
   await side.getByRole("button", { name: "Withdraw" }).click();
   await side.locator("dialog[open] .danger").click();
   await side.locator(".made li").waitFor({ state: "detached" });
-  return { preview, marked, warned, bold, calm, made, line, hint, asked, isFocused, wrong, errors };
+  return { preview, marked, warned, bold, calm, made, line, hint, asked, isFocused, typed, wrong, errors };
 }

@@ -46,6 +46,7 @@ async def test_h28_a_talk_is_published_with_two_clicks_and_withdrawn(
     assert "Answered by Ingrid, " in seen["made"]
     assert seen["hint"].startswith(f'"{QUESTION}" was not on the pages.')
     assert (seen["asked"], seen["isFocused"]) == (QUESTION, True)
+    assert seen["typed"] == "Typed"
     assert (seen["wrong"], seen["errors"]) == ([], [])
     assert as_operator(running, "GET").json()["count"] == 0
 

@@ -44,6 +44,11 @@ export function listView(
   form.addEventListener("change", (event) => {
     if (event.target instanceof HTMLSelectElement) search();
   });
+  // The field's own button empties it, and so does Escape.
+  form.addEventListener("input", (event) => {
+    const { name, value } = event.target as HTMLInputElement;
+    if (name === "text" && !value) search();
+  });
   const draw = () => {
     const { query, rows: found } = listed.get();
     rows.draw(query.size ? found : waitingFirst(waiting.get().rows, found));

@@ -131,6 +131,8 @@ function route(): void {
   markLink(nav, id || hash === "" ? "#" : `#${hash.split("=")[0]}`);
   current.set(id);
   session.close();
+  // Until the next view is there, nothing of the one before can be written in or clicked.
+  content.replaceChildren();
   if (id) void show(() => session.open(id)).then(atEnd);
   else if (hash === "requests") void show(() => requestsPage(surroundings));
   else if (hash === "sign-ins") void show(() => signInsPage(surroundings));
@@ -141,8 +143,8 @@ function route(): void {
 
 /** Shows the newest lines of a chat that waits or is with a person, and the words of a search. */
 function atEnd(): void {
-  const talk = content.querySelector(".talk.live");
-  if (talk && !inbox.search) talk.scrollIntoView();
+  const isLive = content.querySelector(".talk.live");
+  if (isLive && !inbox.search) pane.scrollTo(0, pane.scrollHeight);
   markFound(content, inbox.search);
 }
 

@@ -9,6 +9,8 @@ import type { Store } from "./state/store.ts";
 import { t } from "./texts.ts";
 
 const FIELDS = "input, select, textarea";
+/** A letter so soon after another one is part of a word, whose field may have gone. */
+const TYPING_MS = 300;
 
 export interface ShortcutActs {
   /** Puts the focus on the next row of the list, or on the one before. */
@@ -20,8 +22,11 @@ export interface ShortcutActs {
 /** Listens to the keys of the page. Returns the button that opens the help, and the help. */
 export function shortcuts(operator: Store<Operator>, acts: ShortcutActs): HTMLElement[] {
   const dialog = help(operator);
+  let keyAt = -TYPING_MS;
   addEventListener("keydown", (event) => {
-    const { key, target, isComposing } = event;
+    const { key, target, isComposing, timeStamp } = event;
+    const isTyping = timeStamp - keyAt < TYPING_MS;
+    keyAt = key.length === 1 ? timeStamp : -TYPING_MS;
     if (event.ctrlKey || event.metaKey || event.altKey || isComposing) return;
     if (document.body.classList.contains("locked") || document.querySelector("dialog[open]"))
       return;
@@ -34,7 +39,7 @@ export function shortcuts(operator: Store<Operator>, acts: ShortcutActs): HTMLEl
     if (isField || !operator.get().hasKeys) return;
     if (key === "?") dialog.showModal();
     else if (key === "j" || key === "k") acts.step(key === "j" ? 1 : -1);
-    else if (!press(key)) return;
+    else if (isTyping || !press(key)) return;
     event.preventDefault();
   });
   const opener = { className: "quiet when-open keys", ariaLabel: t.keyboard, title: t.keyboard };

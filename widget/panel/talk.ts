@@ -1,5 +1,6 @@
 /** The bar below a session, with which an operator takes it over, writes, and hands it back. */
 
+import { isComposing } from "../src/open/view/composer.ts";
 import { button, el } from "./dom.ts";
 import { isLive, type Talk } from "./state/chat.ts";
 import { keepUnsent, type Operator, unsent } from "./state/operator.ts";
@@ -60,7 +61,7 @@ class TalkBar {
     const label = { className: "talk", role: "region", ariaLabel: t.person };
     this.node = el("div", label, this.#line, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
       event.preventDefault();
       this.#text.form?.requestSubmit();
     });
@@ -104,8 +105,9 @@ class TalkBar {
 
   async #turn(state: string, name: string, takenFrom?: string): Promise<void> {
     await this.#acts.attend(state, name, takenFrom);
-    this.#text.focus({ preventScroll: true });
     const pane = this.node.closest(".pane");
+    const heading = pane?.querySelector<HTMLElement>("h2[tabindex]");
+    (this.#text.isConnected ? this.#text : heading)?.focus({ preventScroll: true });
     pane?.scrollTo(0, pane.scrollHeight);
   }
 

@@ -22,11 +22,22 @@ export function writingDialog(acts: WritingActs): HTMLDialogElement {
   const trouble = el("p", { className: "trouble", role: "alert" });
   const body = el("div");
   dialog.append(body, trouble);
+  let isTyped = false;
+  body.addEventListener("input", () => {
+    isTyped = true;
+  });
+  // A text that was typed is given up by the button alone.
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && isTyped) event.preventDefault();
+  });
   dialog.addEventListener("cancel", () => acts.cancel());
   let drawn: Pick<Writing, "draft" | "marks"> = { draft: undefined, marks: undefined };
   acts.writing.follow(({ draft, marks, trouble: why }) => {
     trouble.textContent = why;
-    if (!draft) dialog.close();
+    if (!draft) {
+      dialog.close();
+      isTyped = false;
+    }
     // What was typed stays while the draft is the same.
     else if (!drawn.draft || drawn.marks !== marks) {
       body.replaceChildren(...(marks ? preview(draft, marks, acts) : [form(draft, acts)]));

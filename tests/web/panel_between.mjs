@@ -1,0 +1,70 @@
+// An operator goes from chat to chat in a real Chromium, also while one is slow or missing.
+
+import { openPanel } from "./operator.mjs";
+
+/** `anna`, `bert`: the ids of long chats that the operator has. */
+export default async function visit(browser, service, token, anna, bert, name) {
+  const viewport = { width: 1360, height: 900 };
+  const { page, errors } = await openPanel(browser, { service, token, theme: "light", viewport });
+  await page.locator(".rows a").first().waitFor();
+  await page.evaluate((own) => sessionStorage.setItem("kefu-panel-operator", own), name);
+  await page.reload();
+  const row = (id) => page.locator(`.rows a[href="#s=${id}"]`);
+  const chat = (id) => page.locator(".content code", { hasText: id });
+  const field = page.locator(".talk textarea");
+  const gap = () =>
+    page.locator(".pane").evaluate((pane) => pane.scrollHeight - pane.scrollTop - pane.clientHeight);
+  const seen = {};
+
+  await row(anna).click();
+  await chat(anna).waitFor({ state: "attached" });
+  await page.waitForFunction(() => document.querySelector(".talk.live"));
+  seen.gaps = [await gap()];
+  await row(bert).click();
+  await chat(bert).waitFor({ state: "attached" });
+  seen.gaps.push(await gap());
+
+  // The next chat is slow: nothing can be written into the one before.
+  await row(anna).click();
+  await field.waitFor();
+  let free = () => {};
+  const held = new Promise((resolve) => {
+    free = resolve;
+  });
+  await page.route(`**/sessions/${bert}`, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await row(bert).focus();
+  await page.keyboard.press("Enter");
+  await field.waitFor({ state: "detached" });
+  // What somebody types meanwhile is no shortcut of the next chat.
+  await page.keyboard.press("r");
+  const typed = page.keyboard.type("there is one", { delay: 60 });
+  await page.waitForTimeout(150);
+  free();
+  await typed;
+  await chat(bert).waitFor({ state: "attached" });
+  seen.after = await page.locator(".talk .muted").first().innerText();
+  await page.unroute(`**/sessions/${bert}`);
+
+  // A chat that does not exist shows no other chat.
+  await page.goto(`${service}/admin#s=${"0".repeat(32)}`);
+  await page.locator(".pane > .trouble", { hasText: "no such session" }).waitFor();
+  seen.missing = await page.locator(".content > *").count();
+
+  // The button of the search field brings the list back.
+  const search = page.locator("input[name=text]");
+  await search.fill("zzzznothing");
+  await search.press("Enter");
+  await page.locator(".loading", { hasText: "No sessions" }).waitFor();
+  await search.press("Escape");
+  await row(anna).waitFor();
+
+  // Closed: the focus is in the chat, and not at the begin of the page.
+  await row(anna).click();
+  await page.locator(".talk button", { hasText: "Close" }).click();
+  await page.locator(".talk:not(.live)").waitFor();
+  seen.focus = await page.evaluate(() => document.activeElement.tagName);
+  return { ...seen, errors };
+}
