@@ -49,7 +49,7 @@ MAX_RANKED_PASSAGES = 10_000
 MAX_SENTENCES = 3
 """The most sentences of a message that are also looked up alone, because each takes time."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…؟:;])\s+|(?<=[。！？：；])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟:])\s+|(?<=[。！？：])|\n+")
 _QUESTION_MARKS = ("?", "？", "؟")
 
 RRF_K = 60

@@ -128,10 +128,12 @@ class KnowledgeFile:
         if not wanted:
             return []
         near = self._related(wanted)
-        rows = self._by_words(question, mended, before, near)
+        more = {f'"{term}"': RELATED_WEIGHT for term in near}
+        more |= dict.fromkeys(self._single(wanted), 1.0)
+        rows = self._by_words(question, mended, before, more)
         best = next(self._hits(rows[:1]), None)
         if parts := questions_in(question):
-            found = (self._by_words(one, self._typed.mended(one), (), ()) for one in parts)
+            found = (self._by_words(one, self._typed.mended(one), (), {}) for one in parts)
             rows = in_turn([[id for id, _ in ranked] for ranked in (rows, *found)])[:MAX_HITS]
         if self._meanings:
             ids = [id for id, _ in rows]
@@ -162,21 +164,20 @@ class KnowledgeFile:
         ]
 
     def _by_words(
-        self, question: str, mended: str, before: Sequence[str], near: Sequence[str]
+        self, question: str, mended: str, before: Sequence[str], more: Mapping[str, float]
     ) -> list[tuple[int, float]]:
-        """The best passages for the words of a question, and for those `near` in meaning."""
+        """The best passages for the words of a question, and for `more` terms with weights."""
         # As it was typed, too: files of an earlier version have traditional characters.
         typed = "\n".join(dict.fromkeys((asked(question, before), with_before(question, before))))
-        own = frozenset(question_terms(typed, self.languages))
         text = asked(mended, before)
-        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
-        weights |= dict.fromkeys(self._single(question_terms(text, self.languages)), 1.0)
-        plain: list[str] = []
+        own, kept, plain = set[str](), list[str](), list[str]()
         for language in self.languages:
-            both = (*question_terms(text, [language]), *question_terms(typed, [language]))
-            for term in self._rare("term", list(dict.fromkeys(both))):
-                weights[f'"{term}"'] = 1.0 if term in own else MENDED_WEIGHT
+            mine = question_terms(typed, [language])
+            meant = mine if text == typed else question_terms(text, [language])
+            own.update(mine)
+            kept += self._rare("term", list(dict.fromkeys((*meant, *mine))))
             plain += self._rare("unmarked", self._typed.without_accents(text, language))
+        weights = {**more} | {f'"{term}"': 1.0 if term in own else MENDED_WEIGHT for term in kept}
         whole = {whole_term(asked(mended, ()), language) for language in self.languages}
         weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
         unmarked = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
