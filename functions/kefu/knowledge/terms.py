@@ -174,8 +174,8 @@ _LATIN = re.compile("[a-zà-ɏḀ-ỿ]+")
 _COMMON = {
     "de": "der die und das ist nicht mit für auf ein eine von zu den",
     "en": "the and of to is in that for it with you are on this",
-    "es": "el los de que y en las para con por una es del se",
-    "fr": "le les des et est que pour dans une sur pas vous avec du",
+    "es": "el la los de que y en las para con por un una es del se",
+    "fr": "le la les de des du un une et est en que pour dans sur pas vous avec",
     "id": "yang dan di untuk dengan ini dari pada tidak dalam adalah akan",
     "it": "il che di per non una sono con del della gli le si da",
     "nl": "de het een van en is niet dat voor op zijn met te",

@@ -58,6 +58,8 @@ def test_a_question_is_looked_up_with_the_stems_of_all_languages_of_the_site() -
 def test_a_page_that_names_no_language_gets_a_guessed_one() -> None:
     assert guessed_language("Wir liefern nicht auf die Inseln und das ist mit der Post so.") == "de"
     assert guessed_language("Thanks.") == "en"
+    # Of a manual of LilyPond: "de" and "la" are frequent in Romanian, too.
+    assert guessed_language("Le type de la portée, suivi de la liste de la page") == "fr"
     assert page_language("pt-BR", "the and of to") == "pt"
     assert page_language("xx", "Les colis sont dans le bureau et pas chez vous") == "fr"
 

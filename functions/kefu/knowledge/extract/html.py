@@ -76,8 +76,9 @@ class _Head:
         base = tree.css_first("base[href]")
         self.url = url
         self.base = absolute(url, (base.attributes.get("href") or "") if base else "") or url
-        root = tree.css_first("html")
-        self.language = ((root.attributes.get("lang") or "") if root else "").strip()
+        # Older generators of documentation name the language in the body alone.
+        named = tree.css_first("html[lang], body[lang]")
+        self.language = ((named.attributes["lang"] or "") if named else "").strip()
         title = tree.css_first("head > title") or tree.css_first("title")
         self.title = SPACE.sub(" ", title.text()).strip() if title else ""
 

@@ -40,6 +40,19 @@ def test_headings_lists_tables_and_code_keep_their_shape() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("tags", "language"),
+    [
+        ("<html lang=de><body lang=fr>", "de"),
+        ("<html><body lang='fr'>", "fr"),
+        ("<html lang><body lang=fr>", ""),
+        ("<html><body>", ""),
+    ],
+)
+def test_the_language_is_named_by_the_page_or_by_its_body(tags: str, language: str) -> None:
+    assert read_html(f"{tags}<p>Types</p>", URL).page.language == language
+
+
 def test_links_are_absolute_and_without_fragments() -> None:
     read = read_html(PAGE, URL)
     assert read.links == ("https://www.example.com/", "https://www.example.com/help/label")
