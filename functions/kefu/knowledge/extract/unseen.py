@@ -13,7 +13,8 @@ _NEVER = (
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
     " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
     " [itemtype$='schema.org/BreadcrumbList'], :is(.breadcrumb, .breadcrumbs):not(:has(h1, h2)),"
-    " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter"
+    " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, .nav-panel,"
+    " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents])"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)

@@ -298,3 +298,23 @@ def test_g13_questions_in_json_ld_are_read_where_the_page_does_not_show_them() -
 def test_g13_other_json_ld_is_passed_over(text: str) -> None:
     found = read("<p>Seen.</p>", f"<script type=application/ld+json>{text}</script>")
     assert [one.text for one in found.page.blocks] == ["Seen."]
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        "<div class=header><p>Next: <a href=/b>B</a> [<a href=/c rel=contents>C</a>]</p></div>",
+        "<div class=nav-panel><p>Next: <a href=/b>B</a></p></div>",
+        "<table class=header><tr><td>[<a href=/b> &lt;&lt; </a>]<td>[ &gt; ]</table>",
+        "<table class=nav_table><tr><td>[<a href=/b> &lt;&lt; Basics </a>]</table>",
+    ],
+)
+def test_the_ways_to_other_pages_of_a_texinfo_manual_are_left_out(links: str) -> None:
+    """Octave, GNU manuals of Texinfo 7, Zsh, LilyPond."""
+    table = "<table class=header><tr><th>Size<th>Price<tr><td>M<td>5</table>"
+    assert texts(f"<h1>Types</h1>{links}<p>A list.</p>{table}{links}") == [
+        "Types",
+        "A list.",
+        "Size | Price",
+        "M | 5",
+    ]
