@@ -2,8 +2,11 @@
 
 import { openPanel } from "./operator.mjs";
 
-/** `anna`, `bert`: the ids of long chats that the operator has. */
-export default async function visit(browser, service, token, anna, bert, name) {
+/**
+ * `anna`, `bert`: the ids of long chats that the operator has. `carl`: that of a chat that nobody has,
+ * and `headers` those of its visitor.
+ */
+export default async function visit(browser, service, token, anna, bert, name, carl, headers) {
   const viewport = { width: 1360, height: 900 };
   const { page, errors } = await openPanel(browser, { service, token, theme: "light", viewport });
   await page.locator(".rows a").first().waitFor();
@@ -53,6 +56,24 @@ export default async function visit(browser, service, token, anna, bert, name) {
   await page.locator(".pane > .trouble", { hasText: "no such session" }).waitFor();
   seen.missing = await page.locator(".content > *").count();
 
+  // A session is opened by its id once.
+  const id = page.locator("input[name=id]");
+  if (!(await id.isVisible())) await page.locator(".filters summary, form summary").first().click();
+  await id.fill(carl);
+  await id.press("Enter");
+  await chat(carl).waitFor({ state: "attached" });
+  seen.id = await id.inputValue();
+
+  // A chat that nobody has shows what its visitor writes, when its row does.
+  const answer = await fetch(`${service}/api/chat`, {
+    method: "POST",
+    headers: { ...JSON.parse(headers), "Content-Type": "application/json" },
+    body: JSON.stringify({ message: "And to Oslo?", session_id: carl }),
+  });
+  await answer.text();
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.locator(".bubble.user", { hasText: "And to Oslo?" }).waitFor();
+
   // The button of the search field brings the list back.
   const search = page.locator("input[name=text]");
   await search.fill("zzzznothing");
@@ -66,5 +87,9 @@ export default async function visit(browser, service, token, anna, bert, name) {
   await page.locator(".talk button", { hasText: "Close" }).click();
   await page.locator(".talk:not(.live)").waitFor();
   seen.focus = await page.evaluate(() => document.activeElement.tagName);
+
+  // A browser that refuses notifications still sounds.
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await page.locator("button[aria-pressed=true]", { hasText: "Notify me" }).waitFor();
   return { ...seen, errors };
 }

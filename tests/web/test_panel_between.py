@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.stage import ORIGIN
 from tests.web.test_contact import TOKEN, send, settings
 from tests.web.test_take_over import Operator
 
@@ -24,15 +26,22 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
         for number in range(8):
             await visitor.say(f"Question {number}. " * 20)
         assert (await send(visitor, new_id())).status_code == 204
+    other = Visitor(running)
+    await other.say("Do you ship to Norway?")
+    assert other.session_id
+    headers = {**other.headers, "Origin": ORIGIN, "X-Session-Id": other.session_id}
     operator = Operator(running)
     for visitor in visitors:
         operator.turn(visitor, "person")
     anna, bert = (one.session_id or "" for one in visitors)
     seen: dict[str, Any] = await asyncio.to_thread(
-        told_by, SCRIPT, running.url, TOKEN, anna, bert, operator.name, timeout=120
+        told_by,
+        *(SCRIPT, running.url, TOKEN, anna, bert, operator.name),
+        *(other.session_id, json.dumps(headers)),
+        timeout=120,
     )
     assert max(seen["gaps"]) < 2
     assert "has had this chat since" in seen["after"]
-    assert seen["missing"] == 0
+    assert (seen["missing"], seen["id"]) == (0, "")
     assert seen["focus"] == "H2"
     assert all("404" in error for error in seen["errors"]), seen["errors"]

@@ -17,7 +17,9 @@ export function bell(waiting: Store<Waiting>, acts: BellActs): HTMLElement {
   /** Undefined while the switch is off. */
   let sound: AudioContext | undefined;
   const toggle = async (): Promise<void> => {
-    const isWanted = !sound && (await Notification.requestPermission()) === "granted";
+    const isWanted = !sound;
+    // Where the browser refuses notifications, the sound is left.
+    if (isWanted) await Notification.requestPermission();
     await sound?.close();
     // A sound needs a click before it.
     sound = isWanted ? new AudioContext() : undefined;
@@ -29,7 +31,7 @@ export function bell(waiting: Store<Waiting>, acts: BellActs): HTMLElement {
   waiting.listen(({ fresh }) => {
     for (const row of fresh) {
       if (!sound || acts.isSeen(row.id)) continue;
-      notify(row, acts);
+      if (Notification.permission === "granted") notify(row, acts);
       chime(sound);
     }
   });

@@ -33,7 +33,10 @@ export function listView(
   const note = el("p", { className: "loading", role: "status" });
   const form = filters(presets);
   const search = () => {
-    const id = String(new FormData(form).get("id") ?? "").trim();
+    const field = form.elements.namedItem("id") as HTMLInputElement;
+    const id = field.value.trim();
+    // Else it would open that session again, instead of the next search.
+    field.value = "";
     if (id) acts.open(id);
     else acts.load(queryOf(form));
   };
@@ -45,9 +48,8 @@ export function listView(
     if (event.target instanceof HTMLSelectElement) search();
   });
   // The field's own button empties it, and so does Escape.
-  form.addEventListener("input", (event) => {
-    const { name, value } = event.target as HTMLInputElement;
-    if (name === "text" && !value) search();
+  form.addEventListener("search", (event) => {
+    if (!(event.target as HTMLInputElement).value) search();
   });
   const draw = () => {
     const { query, rows: found } = listed.get();

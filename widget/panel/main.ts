@@ -244,6 +244,7 @@ async function begin(): Promise<void> {
     if (hasChanged && isListed()) void inbox.refresh();
     session.watch(ids);
   });
+  inbox.state.listen(({ rows }) => session.listed(rows));
   keepTime();
   if (location.hash.startsWith(TICKET)) return withTicket();
   const refusal = takenRefusal();

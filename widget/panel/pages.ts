@@ -14,7 +14,7 @@ import { Requests } from "./state/requests.ts";
 import { SignIns } from "./state/sign-ins.ts";
 import type { Store } from "./state/store.ts";
 import { Translation } from "./state/translation.ts";
-import type { About, Whole } from "./types.ts";
+import type { About, Row, Whole } from "./types.ts";
 
 export interface Surroundings {
   readonly api: Api;
@@ -71,6 +71,8 @@ export async function insightsPage({ api }: Surroundings, hash: string): Promise
 export class SessionPage {
   readonly #with: Surroundings;
   #chat: Chat | undefined;
+  /** When the opened session was changed, as far as it is shown. */
+  #changedAt = 0;
 
   constructor(surroundings: Surroundings) {
     this.#with = surroundings;
@@ -83,6 +85,14 @@ export class SessionPage {
   /** `ids`: the sessions that wait for a person or are with one. */
   watch(ids: ReadonlySet<string>): void {
     if (this.#chat && ids.has(this.#chat.id)) this.#chat.queued();
+  }
+
+  /** A session that nobody attends to has new messages if its row in the list has changed. */
+  listed(rows: readonly Row[]): void {
+    const changedAt = rows.find(({ id }) => id === this.#chat?.id)?.updated_at ?? 0;
+    if (changedAt <= this.#changedAt) return;
+    this.#changedAt = changedAt;
+    this.#chat?.queued();
   }
 
   /** Ends the requests for new messages. */
@@ -101,6 +111,7 @@ export class SessionPage {
     this.close();
     const chat = new Chat(kept, api);
     this.#chat = chat;
+    this.#changedAt = kept.session.updated_at;
     const translates = !reads && about.get()?.translates;
     const translation = translates
       ? new Translation(operator.get().translates, (text) => api.translation(id, text))
