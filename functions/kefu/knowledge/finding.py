@@ -49,6 +49,8 @@ MAX_RANKED_PASSAGES = 10_000
 MAX_SENTENCES = 3
 """The most sentences of a message that are also looked up alone, because each takes time."""
 
+_LONGEST_WRITTEN = 2_000
+"""Characters of a message that somebody wrote. A longer one is a pasted text."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…؟:])\s+|(?<=[。！？：])|\n+")
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -127,11 +129,11 @@ def with_before(question: str, before: Sequence[str]) -> str:
 def questions_in(message: str) -> list[str]:
     """The sentences of a message that ask; without a question mark, its last ones.
 
-    None for a message of one sentence. A greeting and a story have words that other pages are
-    about, and two questions have two answers.
+    None for a message of one sentence, and for a pasted text. A greeting and a story have words
+    that other pages are about, and two questions have two answers.
     """
     parts = [one.strip() for one in _SENTENCE_END.split(message) if one.strip()]
-    if len(parts) < 2:
+    if len(parts) < 2 or len(message) > _LONGEST_WRITTEN:
         return []
     return ([one for one in parts if one.endswith(_QUESTION_MARKS)] or parts)[-MAX_SENTENCES:]
 

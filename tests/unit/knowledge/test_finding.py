@@ -77,6 +77,7 @@ def test_g16_a_short_question_fits_by_a_heading_unless_it_follows_another_one() 
         ("مرحبا! كيف أعيد الحذاء؟ شكرا", ["كيف أعيد الحذاء؟"]),
         ("One. Two. Three. Four.", ["Two.", "Three.", "Four."]),
         (" \n? ", []),
+        ("Why? " * 500, []),
     ],
 )
 def test_the_sentences_of_a_message_that_ask(message: str, sentences: list[str] | None) -> None:
