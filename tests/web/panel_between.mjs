@@ -38,16 +38,17 @@ export default async function visit(browser, service, token, anna, bert, name, c
     await held;
     await route.continue();
   });
-  await row(bert).focus();
-  await page.keyboard.press("Enter");
+  await row(bert).press("Enter");
   await field.waitFor({ state: "detached" });
-  // What somebody types meanwhile is no shortcut of the next chat.
+  // What somebody types meanwhile is no shortcut of the next chat, in which "e" ends the talk.
   await page.keyboard.press("r");
-  const typed = page.keyboard.type("there is one", { delay: 60 });
-  await page.waitForTimeout(150);
   free();
-  await typed;
   await chat(bert).waitFor({ state: "attached" });
+  await page.evaluate(() => {
+    for (const key of "there is one")
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  });
+  await page.waitForTimeout(1_000);
   seen.after = await page.locator(".talk .muted").first().innerText();
   await page.unroute(`**/sessions/${bert}`);
 
@@ -65,13 +66,16 @@ export default async function visit(browser, service, token, anna, bert, name, c
   seen.id = await id.inputValue();
 
   // A chat that nobody has shows what its visitor writes, when its row does.
-  const answer = await fetch(`${service}/api/chat`, {
-    method: "POST",
-    headers: { ...JSON.parse(headers), "Content-Type": "application/json" },
-    body: JSON.stringify({ message: "And to Oslo?", session_id: carl }),
-  });
-  await answer.text();
-  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  const writes = async (message) => {
+    const answer = await fetch(`${service}/api/chat`, {
+      method: "POST",
+      headers: { ...JSON.parse(headers), "Content-Type": "application/json" },
+      body: JSON.stringify({ message, session_id: carl }),
+    });
+    await answer.text();
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  };
+  await writes("And to Oslo?");
   await page.locator(".bubble.user", { hasText: "And to Oslo?" }).waitFor();
 
   // The button of the search field brings the list back.
@@ -82,11 +86,24 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await search.press("Escape");
   await row(anna).waitFor();
 
+  // A chat that was left is asked for no more.
+  await page.evaluate(() => {
+    location.hash = "";
+  });
+  await page.locator(".pick").waitFor();
+  seen.asked = 0;
+  page.on("request", (request) => {
+    if (request.url().includes(`/sessions/${carl}`)) seen.asked += 1;
+  });
+  await writes("Hello?");
+  await page.locator(".rows", { hasText: "Hello?" }).waitFor();
+  await page.waitForTimeout(300);
+
   // Closed: the focus is in the chat, and not at the begin of the page.
   await row(anna).click();
   await page.locator(".talk button", { hasText: "Close" }).click();
   await page.locator(".talk:not(.live)").waitFor();
-  seen.focus = await page.evaluate(() => document.activeElement.tagName);
+  await page.waitForFunction(() => document.activeElement.matches("h2"));
 
   // A browser that refuses notifications still sounds.
   await page.getByRole("button", { name: "Notify me" }).click();

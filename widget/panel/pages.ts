@@ -98,6 +98,7 @@ export class SessionPage {
   /** Ends the requests for new messages. */
   close(): void {
     this.#chat?.close();
+    this.#chat = undefined;
   }
 
   #view(kept: Whole): HTMLElement {
