@@ -29,6 +29,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
 
   // The next chat is slow: nothing can be written into the one before.
   await row(anna).click();
+  await chat(anna).waitFor({ state: "attached" });
   await field.waitFor();
   let free = () => {};
   const held = new Promise((resolve) => {
@@ -38,7 +39,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
     await held;
     await route.continue();
   });
-  await row(bert).press("Enter");
+  await row(bert).click();
   await field.waitFor({ state: "detached" });
   // What somebody types meanwhile is no shortcut of the next chat, in which "e" ends the talk.
   await page.keyboard.press("r");
