@@ -129,7 +129,7 @@ def with_before(question: str, before: Sequence[str]) -> str:
 def questions_in(message: str) -> list[str]:
     """The sentences of a message that ask; without a question mark, its last ones.
 
-    None for a message of one sentence, and for a pasted text. A greeting and a story have words
+    Empty for a message of one sentence, and for a pasted text. A greeting and a story have words
     that other pages are about, and two questions have two answers.
     """
     parts = [one.strip() for one in _SENTENCE_END.split(message) if one.strip()]

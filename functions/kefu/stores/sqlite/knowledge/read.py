@@ -131,11 +131,12 @@ class KnowledgeFile:
         more = {f'"{term}"': RELATED_WEIGHT for term in near}
         more |= dict.fromkeys(self._single(wanted), 1.0)
         rows = self._by_words(question, mended, before, more)
-        best = next(self._hits(rows[:1]), None)
+        by_words = rows[:1]
         if parts := questions_in(question):
             found = (self._by_words(one, self._typed.mended(one), (), {}) for one in parts)
             rows = in_turn([[id for id, _ in ranked] for ranked in (rows, *found)])[:MAX_HITS]
         if self._meanings:
+            best = next(self._hits(by_words), None)
             ids = [id for id, _ in rows]
             rows = joined(ids, self._meanings.nearest(with_before(mended, before), MAX_HITS))
             if best and has_terms(best, wanted, KEPT_TERMS_SHARE):
@@ -266,7 +267,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _meanings(db: sqlite3.Connection, passages: int, name: str) -> Meanings | None:
-    """None for a file without vectors, or on a machine without `kefu[meaning]`: words serve alone.
+    """None for a file without vectors, or without `kefu[meaning]`: passages are found by words.
 
     Raises CannotRead for a damaged file.
     """
