@@ -130,7 +130,7 @@ def _about_json(text: str, schema: object) -> Iterator[str]:
 
 
 def _reason(site: SiteCheck, answer: ServiceAnswer) -> str:
-    """Why an answer fails by a function of the site; "" if it passes."""
+    """Why the site's own check fails the answer; "" if the answer passes."""
     try:
         found = site.check(answer.text, answer.question)
     except Exception as error:  # noqa: BLE001 - the site's function may raise any

@@ -82,7 +82,7 @@ class Use(NamedTuple):
 
     @property
     def was_sent(self) -> bool:
-        """Whether the prompt may have words of a tool's service: a result, or an error's text."""
+        """Whether the result may contain text of the tool's service, such as that of an error."""
         return self.state in ("done", "unsure") or self.ms > 0
 
     def approval_id(self, question_id: int) -> str:
@@ -127,7 +127,7 @@ def settled(uses: Sequence[Use]) -> list[Use]:
 
 
 def write_in(uses: Sequence[Use]) -> Use | None:
-    """The call that was carried out after a click, for certain or perhaps."""
+    """The first call with a card that was carried out, or perhaps was."""
     return next((one for one in uses if one.card and one.state in ("done", "unsure")), None)
 
 
