@@ -79,6 +79,34 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await writes("And to Oslo?");
   await page.locator(".bubble.user", { hasText: "And to Oslo?" }).waitFor();
 
+  // Taken over while the model answers: the answer comes below its question, with its state.
+  const asked = writes("Do you wrap gifts?");
+  await page.locator(".rows li", { hasText: "Do you wrap gifts?" }).waitFor();
+  await page.reload();
+  const gift = page.locator(".turn:has(> .said)", { hasText: "Do you wrap gifts?" });
+  await gift.locator(".status").waitFor();
+  await page.keyboard.press("r");
+  await page.locator(".talk button[type=submit]").first().click();
+  await field.fill("We do.");
+  await field.press("Enter");
+  await page.locator(".bubble.person", { hasText: "We do." }).waitFor();
+  await asked;
+  await page.locator(".bubble.assistant", { hasText: "slowly" }).waitFor();
+  seen.status = await gift.locator(".status").count();
+  seen.order = (await page.locator(".lines .bubble").allInnerTexts()).slice(-3);
+
+  // Who asks for a person again, says so in the open chat.
+  await page.locator(".talk button", { hasText: "Close" }).click();
+  await page.locator(".talk:not(.live)").waitFor();
+  const again = { message: "One more thing.", email: "carl@shop.example", consent: true };
+  const sent = await fetch(`${service}/api/sessions/${carl}/contact`, {
+    method: "POST",
+    headers: { ...JSON.parse(headers), "Content-Type": "application/json" },
+    body: JSON.stringify({ client_message_id: crypto.randomUUID(), ...again }),
+  });
+  if (!sent.ok) throw new Error(await sent.text());
+  await page.locator(".asked", { hasText: "One more thing." }).waitFor();
+
   // The button of the search field brings the list back.
   const search = page.locator("input[name=text]");
   await search.fill("zzzznothing");

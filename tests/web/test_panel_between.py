@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.behaviours import answer
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
@@ -33,6 +34,7 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
     operator = Operator(running)
     for visitor in visitors:
         operator.turn(visitor, "person")
+    running.script(answer("Wrapped", " slowly.", delay=4), asking="wrap gifts")
     anna, bert = (one.session_id or "" for one in visitors)
     seen: dict[str, Any] = await asyncio.to_thread(
         told_by,
@@ -43,5 +45,8 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
     assert max(seen["gaps"]) < 2
     assert "has had this chat since" in seen["after"]
     assert (seen["missing"], seen["id"]) == (0, "")
+    assert seen["status"] == 0
+    lines = [text.split("\n")[0] for text in seen["order"]]
+    assert lines == ["Do you wrap gifts?", "Wrapped slowly.", "We do."]
     assert seen["asked"] == 0
     assert all("404" in error for error in seen["errors"]), seen["errors"]

@@ -71,7 +71,11 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
     lines.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
   addForms(Number.POSITIVE_INFINITY);
-  if (stored) lines.append(talkBar(stored.talk, (one) => lone(one, stored)));
+  if (stored) {
+    const message = (one: Message) => lone(one, stored);
+    const request = (form: ContactRequest) => filled(form, kept, stored);
+    lines.append(talkBar(stored.talk, { message, request }));
+  }
   return node;
 }
 

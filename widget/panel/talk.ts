@@ -6,7 +6,7 @@ import { isLive, type Talk } from "./state/chat.ts";
 import { keepUnsent, type Operator, unsent } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
 import { clock, isolated, moment, t } from "./texts.ts";
-import type { Attendance, Message, Reply, VisitorMail } from "./types.ts";
+import type { Attendance, ContactRequest, Message, Reply, VisitorMail } from "./types.ts";
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
@@ -25,9 +25,13 @@ export interface TalkActs {
   typed(): void;
 }
 
-type Shown = (message: Message) => HTMLElement;
+/** Makes the elements of what comes while the session is open. */
+export interface Shown {
+  message(message: Message): HTMLElement;
+  request(form: ContactRequest): HTMLElement;
+}
 
-/** `shown` makes the element of a message; new elements are added before the bar. */
+/** New elements of `shown` are added before the bar. */
 export function talkBar(acts: TalkActs, shown: Shown): HTMLElement {
   return new TalkBar(acts, shown).node;
 }
@@ -52,6 +56,8 @@ class TalkBar {
   });
   /** The number of new messages that are shown. */
   #count = 0;
+  /** The number of new requests for a person that are shown. */
+  #forms = 0;
   #drawn: Attendance | undefined;
 
   constructor(acts: TalkActs, shown: Shown) {
@@ -75,13 +81,25 @@ class TalkBar {
   #show(talk: Talk): void {
     const pane = this.node.closest(".pane");
     const gap = pane ? pane.scrollHeight - pane.scrollTop - pane.clientHeight : 0;
-    for (const message of talk.fresh.slice(this.#count)) this.node.before(this.#shown(message));
+    for (const message of talk.fresh.slice(this.#count)) this.#add(message);
     this.#count = talk.fresh.length;
+    for (const form of talk.asked.slice(this.#forms)) this.node.before(this.#shown.request(form));
+    this.#forms = talk.asked.length;
     this.#alert.textContent = talk.trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
     const mail = talk.mail ? mailed(talk.mail) : "";
     if (this.#mail.textContent !== mail) this.#mail.textContent = mail;
     this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
+  }
+
+  /** Shows a new message above the bar, and an answer below its question. */
+  #add(message: Message): void {
+    const node = this.#shown.message(message);
+    const question = document.getElementById(`m-${message.id}`)?.querySelector(".bubble");
+    const asked = document.getElementById(`m-${message.reply_to}`);
+    if (question) question.replaceWith(node.firstElementChild ?? "");
+    else if (asked) asked.after(node);
+    else this.node.before(node);
   }
 
   #enter(attendance: Attendance): void {

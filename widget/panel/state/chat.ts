@@ -1,7 +1,7 @@
 /** The opened session: its messages, who attends to it, and what the operator does in it. */
 
 import { uuid } from "../../src/open/uuid.ts";
-import type { Attendance, Line, Message, VisitorMail, Whole } from "../types.ts";
+import type { Attendance, ContactRequest, Line, Message, VisitorMail, Whole } from "../types.ts";
 import { Store } from "./store.ts";
 import { tried } from "./trouble.ts";
 
@@ -13,8 +13,10 @@ const OVERLAP = 40;
 
 export interface Talk {
   readonly attendance: Attendance;
-  /** The messages that came while the session was open. */
+  /** The messages that came, or whose answer ended, while the session was open. */
   readonly fresh: readonly Message[];
+  /** The visitor's requests for a person that came while the session was open. */
+  readonly asked: readonly ContactRequest[];
   /** Null if none of the lines is or was to be mailed. */
   readonly mail: VisitorMail | null;
   /** Why the operator's last act failed; empty if it did not. */
@@ -24,6 +26,7 @@ export interface Talk {
 }
 
 export interface ChatRequests {
+  session(id: string): Promise<Whole>;
   talk(
     id: string,
     after: number,
@@ -40,17 +43,22 @@ export class Chat {
   readonly id: string;
   readonly #ask: ChatRequests;
   readonly #known: Set<number>;
+  readonly #knownRequests: Set<string>;
   #lineId = uuid();
   /** When the visitor was told last that the operator writes. */
   #saidAt = 0;
   #isOpen = true;
 
-  constructor({ session, messages, mail = null }: Whole, ask: ChatRequests) {
+  constructor({ session, messages, requests = [], mail = null }: Whole, ask: ChatRequests) {
     this.id = session.id;
     this.#ask = ask;
-    this.#known = new Set(messages.map(({ id }) => id));
+    this.#known = new Set(
+      messages.filter(({ status }) => status !== "pending").map(({ id }) => id),
+    );
+    this.#knownRequests = new Set(requests.map(({ id }) => id));
     const attendance = session.attendance ?? NOBODY;
-    this.state = new Store<Talk>({ attendance, fresh: [], mail, trouble: "", untranslated: "" });
+    const none = { fresh: [], asked: [], trouble: "", untranslated: "" };
+    this.state = new Store<Talk>({ attendance, mail, ...none });
     setTimeout(() => void this.#poll(), POLL_MS);
   }
 
@@ -79,7 +87,18 @@ export class Chat {
     const { attendance, messages, mail } = await this.#ask.talk(this.id, after);
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
-    this.state.patch({ attendance, mail, fresh: [...this.state.get().fresh, ...came] });
+    const { asked, fresh } = this.state.get();
+    const more = await this.#askedSince(attendance);
+    this.state.patch({ attendance, mail, fresh: [...fresh, ...came], asked: [...asked, ...more] });
+  }
+
+  /** The requests that are new, if the visitor waits now and did not before. */
+  async #askedSince({ state, since }: Attendance): Promise<readonly ContactRequest[]> {
+    if (state !== "waiting" || since === this.state.get().attendance.since) return [];
+    const { requests = [] } = await this.#ask.session(this.id);
+    const came = requests.filter(({ id }) => !this.#knownRequests.has(id));
+    for (const { id } of came) this.#knownRequests.add(id);
+    return came;
   }
 
   /** Takes the session over, hands it back or closes it. `takenFrom`: the operator who has it. */
