@@ -327,6 +327,31 @@ test("a line that is older than the visitor's next message stands above it, also
   expect(stored.indexOf("Fine.")).toBeLessThan(stored.indexOf("At nine."));
 });
 
+test("a message that did not reach the service keeps its Retry below a person's line (H4)", async () => {
+  const talk = await talking();
+  const { page } = talk;
+  it.service.script({ acts: ["reset"] }, inSession(answer([]), "s1", "t1"));
+  await talk.send("Are you there?");
+  const retry = page.locator("kefu-chat .retry");
+  await retry.waitFor();
+  talk.says = state("person", [5, "Which day suits you?"]);
+  const line = page.locator("kefu-chat .answer", { hasText: "Which day" });
+  await eventually(async () => {
+    await page.clock.runFor(1_000);
+    return line.count();
+  }, 1);
+  const rows = page.locator("kefu-chat .log :is(.question:not([hidden]), .answer:not(:empty))");
+  expect((await rows.allInnerTexts()).slice(-2)).toEqual([
+    "Which day suits you?",
+    "You:\nAre you there?",
+  ]);
+  await retry.click();
+  await talk.idle();
+  const ids = it.service.received.map(({ body }) => body.client_message_id);
+  expect(ids.at(-1)).toBe(ids.at(-2));
+  expect(await retry.count()).toBe(0);
+});
+
 test("a person who takes over a closed chat is noticed: a badge, and a mark in the tab's title (kept-chats M7)", async () => {
   const talk = await answered();
   const { page, launcher, panel } = talk;

@@ -122,14 +122,13 @@ export default async function talk(kit: Kit): Promise<Feature> {
       const at = Date.now();
       const turn: Turn = { id: `person-${id}`, at, question: "", answer, ending: "whole", person };
       // The visitor may have written meanwhile: the line was there before.
-      const newer = list(questions).filter((one) => Number(own(one, "id")) > id);
-      if (
-        !chat()?.said(
-          turn,
-          newer.map((one) => own(one, "client_message_id")),
-        )
-      )
-        return;
+      const newer = list(questions)
+        .filter((one) => Number(own(one, "id")) > id)
+        .map((one) => own(one, "client_message_id"));
+      // A message that nobody has got stays the last, which alone can be sent again.
+      const last = chat()?.turns().at(-1);
+      if (last?.ending === "unreachable") newer.push(last.first ?? last.id);
+      if (!chat()?.said(turn, newer)) return;
       newest = id;
       activeAt = Date.now();
       if (!isSeen()) {
