@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from kefu.knowledge.simplified import simplified
-from kefu.knowledge.terms import UNMARKED, question_terms, terms, unmarked_terms
+from kefu.knowledge.terms import UNMARKED, is_pair, question_terms, terms, unmarked_terms
 
 MAX_PASSAGES = 6
 """The most passages that the model receives."""
@@ -52,6 +52,11 @@ MAX_SENTENCES = 3
 _LONGEST_WRITTEN = 2_000
 """Characters of a message that somebody wrote. A longer one is a pasted text."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…؟:])\s+|(?<=[。！？：])|\n+")
+_CLAUSE_END = re.compile(r"[,;]\s+|[，；،؛]\s*")
+_LONG_SENTENCE_TERMS = 10
+"""A sentence with so many terms may tell a story before its question."""
+_LEAST_CLAUSE_TERMS = 2
+"""A clause with fewer terms asks about nothing by itself. In Chinese, two characters are a word."""
 _QUESTION_MARKS = ("?", "？", "؟")
 
 RRF_K = 60
@@ -126,16 +131,32 @@ def with_before(question: str, before: Sequence[str]) -> str:
     return "\n".join((*before[-1:], question))
 
 
-def questions_in(message: str) -> list[str]:
+def questions_in(message: str, languages: Sequence[str]) -> list[str]:
     """The sentences of a message that ask; without a question mark, its last ones.
 
-    Empty for a message of one sentence, and for a pasted text. A greeting and a story have words
-    that other pages are about, and two questions have two answers.
+    Of a long sentence also its last clause. Empty for a message of one short sentence, and for a
+    pasted text. A greeting and a story have words that other pages are about, and two questions
+    have two answers. `languages`: those of the site.
     """
     parts = [one.strip() for one in _SENTENCE_END.split(message) if one.strip()]
-    if len(parts) < 2 or len(message) > _LONGEST_WRITTEN:
+    if not parts or len(message) > _LONGEST_WRITTEN:
         return []
-    return ([one for one in parts if one.endswith(_QUESTION_MARKS)] or parts)[-MAX_SENTENCES:]
+    asking = [one for one in parts if one.endswith(_QUESTION_MARKS)] or parts
+    clause = _last_clause(asking[-1], languages)
+    return [*(asking if len(parts) > 1 else ()), *clause][-MAX_SENTENCES:]
+
+
+def _last_clause(sentence: str, languages: Sequence[str]) -> list[str]:
+    """The clause that asks in "I bought socks last week, my feet are cold, can I return them?"."""
+    clauses, wanted = _CLAUSE_END.split(sentence), question_terms(sentence, languages)
+    if len(clauses) < 2 or len(wanted) < _LONG_SENTENCE_TERMS:
+        return []
+    for clause in reversed(clauses):
+        # Of frequent words alone, such as "what do I do", all would be terms.
+        about = set(question_terms(clause, languages)).intersection(wanted)
+        if len(about) >= _LEAST_CLAUSE_TERMS or any(map(is_pair, about)):
+            return [clause]
+    return []
 
 
 def asked(question: str, before: Sequence[str]) -> str:

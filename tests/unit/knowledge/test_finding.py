@@ -76,13 +76,24 @@ def test_g16_a_short_question_fits_by_a_heading_unless_it_follows_another_one() 
         ("你好！昨天买了靴子。怎么退货？谢谢！", ["怎么退货？"]),
         ("مرحبا! كيف أعيد الحذاء؟ شكرا", ["كيف أعيد الحذاء؟"]),
         ("One. Two. Three. Four.", ["Two.", "Three.", "Four."]),
+        (
+            "Hello, I bought warm socks last week, my feet stay cold, can I return socks?",
+            ["can I return socks?"],
+        ),
+        ("你好，我昨天晚上在你们商店买了一双靴子，穿着太小，怎么退货呢", ["怎么退货呢"]),
+        # The last clause is about nothing by itself.
+        (
+            "When my old blue boat makes strange loud noises near the northern coast, what do I do?",
+            ["When my old blue boat makes strange loud noises near the northern coast"],
+        ),
+        ("Do boots, socks and gloves cost 1,000 crowns?", []),
         (" \n? ", []),
         ("Why? " * 500, []),
     ],
 )
 def test_the_sentences_of_a_message_that_ask(message: str, sentences: list[str] | None) -> None:
     both = ["Do you ship to Oslo?", "And what does it cost?"]
-    assert questions_in(message) == (both if sentences is None else sentences)
+    assert questions_in(message, ("en", "zh")) == (both if sentences is None else sentences)
 
 
 def test_rankings_take_turns() -> None:

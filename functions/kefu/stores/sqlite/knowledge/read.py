@@ -132,7 +132,7 @@ class KnowledgeFile:
         more |= dict.fromkeys(self._single(wanted), 1.0)
         rows = self._by_words(question, mended, before, more)
         by_words = rows[:1]
-        if parts := questions_in(question):
+        if parts := questions_in(question, self.languages):
             found = (self._by_words(one, self._typed.mended(one), (), {}) for one in parts)
             rows = in_turn([[id for id, _ in ranked] for ranked in (rows, *found)])[:MAX_HITS]
         if self._meanings:
