@@ -31,6 +31,7 @@ def site(deploy: Deploy) -> Deployed:
     return deploy(150, **FAST)
 
 
+@pytest.mark.slow
 async def test_c5_every_chunk_arrives_before_the_model_makes_the_next(
     site: Deployed, question: str
 ) -> None:
@@ -137,6 +138,7 @@ async def test_l7_request_of_megabytes_is_400(site: Deployed) -> None:
     assert "longer than" in answer.error["message"]
 
 
+@pytest.mark.slow
 async def test_l1_answer_ends_by_itself_two_seconds_before_the_function_does(
     deploy: Deploy,
 ) -> None:
@@ -158,6 +160,7 @@ async def test_l1_answer_ends_by_itself_two_seconds_before_the_function_does(
     assert [line["code"] for line in await site.function.logged(2)] == ["gateway_timeout", "ok"]
 
 
+@pytest.mark.slow
 async def test_c4_who_leaves_costs_no_more_than_the_deadline_allows(deploy: Deploy) -> None:
     """L1: a function does not learn that its client has disconnected."""
     site = deploy(timeout=5, max_output_tokens=77)

@@ -110,6 +110,7 @@ def frozen_now(instance: Instance) -> Iterator[None]:
                 raise
 
 
+@pytest.mark.slow
 async def test_a21_a_click_reaches_another_instance_and_is_carried_out_once(sell: Sell) -> None:
     """Only the table knows of the card."""
     async with sell() as sold:

@@ -75,6 +75,7 @@ def questions(calls: Sequence[Call]) -> list[str]:
     return sorted(call.question.rpartition(HEAD)[2] for call in calls)
 
 
+@pytest.mark.slow
 def test_only_the_questions_that_cited_the_changed_page_are_asked(
     kefu: Kefu, calls: Calls, folder: Path
 ) -> None:

@@ -160,6 +160,7 @@ def test_once_ends_with_1_when_the_model_fails(
     assert logged(folder)[-2]["meta"]["status"] == "error"
 
 
+@pytest.mark.slow
 def test_s11_an_error_has_the_time_to_wait(
     kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,6 +268,7 @@ def test_a_proxy_that_does_wrong_is_named(case: str, service: Service, kefu: Kef
         assert ran.code == (0 if case == "no ready" else 1)
 
 
+@pytest.mark.slow
 def test_a_service_that_refuses_the_page_or_accepts_all_is_named(
     right: Path, kefu: Kefu, upstream: ScriptedUpstream
 ) -> None:

@@ -174,6 +174,7 @@ def test_s1_what_cannot_be_read_is_named_and_the_rest_is_written(
     assert learnt.stdout.splitlines()[-1].startswith("site.kefu: 4 pages")
 
 
+@pytest.mark.slow
 def test_s2_a_body_that_is_packed_twice_takes_no_memory(tmp_path: Path) -> None:
     """Its limit of the address space is smaller than what the body unpacks to."""
     bomb = gzip.compress(gzip.compress(bytes(512 << 20)))

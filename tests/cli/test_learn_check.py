@@ -83,6 +83,7 @@ def test_g32_each_planted_fault_is_named_with_its_address(site: Site, tmp_path: 
     ]
 
 
+@pytest.mark.slow
 def test_g32_the_second_run_names_the_faults_of_unchanged_pages(site: Site, tmp_path: Path) -> None:
     first = check(site, tmp_path)
     second = check(site, tmp_path)

@@ -26,6 +26,7 @@ def server(upstream: ScriptedUpstream) -> Iterator[Service]:
         yield running
 
 
+@pytest.mark.slow
 def test_the_same_file_passes_here_and_on_a_deployed_service(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path, server: Service
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_failure_that_the_service_says_not_to_repeat_is_asked_once(
     assert [one["status"] for one in requests] == [503]
 
 
+@pytest.mark.slow
 def test_pages_that_are_cited_and_a_judge_decide(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
@@ -148,6 +150,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_presets_are_asked_again_and_again_and_compared_with_the_last_run(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +185,7 @@ def test_presets_are_asked_again_and_again_and_compared_with_the_last_run(
     assert hours.startswith("| FAIL | hours | 2 of 3, was 3 of 3, 0.")
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_reports_its_results_and_keeps_the_last_run(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
@@ -254,6 +258,7 @@ def test_a_server_that_is_no_kefu_is_not_tested(
     assert ran.code == 2
 
 
+@pytest.mark.slow
 def test_the_file_of_kefu_init_runs(kefu: Kefu, upstream: ScriptedUpstream, folder: Path) -> None:
     upstream.script("*", answer("Hello! I am the assistant of the shop, at your service."))
     assert "questions.yaml has questions" in kefu("init").out

@@ -27,6 +27,7 @@ KEY = "an-assistants-key-of-32-characters"
 PAGE = PageText("https://shop.example/help", "Help", [Block("Boots are dry.")], "en")
 
 
+@pytest.mark.slow
 def test_a_function_of_the_site_runs_with_live_tools_alone(
     kefu: Kefu, folder: Path, upstream: ScriptedUpstream
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_function_of_the_site_runs_with_live_tools_alone(
     assert (folder / "note").read_text() == "real"
 
 
+@pytest.mark.slow
 def test_a_tool_of_an_mcp_server_is_described_by_it_and_not_called(
     kefu: Kefu,
     folder: Path,

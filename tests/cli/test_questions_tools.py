@@ -105,6 +105,7 @@ def test_a_file_gives_results_and_answers_cards_without_a_shop(
     assert told["fails"] == 'call: order_status {"order_id": "9"}, failed: The shop is closed.'
 
 
+@pytest.mark.slow
 def test_a_call_without_a_result_fails_its_case_and_is_sent_nowhere(
     kefu: Kefu, questions: Path, shop: ToolShop
 ) -> None:
@@ -203,6 +204,7 @@ def test_a_running_service_is_changed_with_live_tools_alone(
         assert (ran.code, shop.cancelled) == (0, {"5": 1}), ran
 
 
+@pytest.mark.slow
 def test_a_model_that_asks_without_end_is_answered_three_times(
     kefu: Kefu, questions: Path, upstream: ScriptedUpstream
 ) -> None:
@@ -249,6 +251,7 @@ def test_a_case_is_asked_as_a_signed_in_user(
     assert "My orders: user: needs KEFU_IDENTITY_SECRETS" in ran.err
 
 
+@pytest.mark.slow
 def test_a_simulated_visitor_clicks_on_the_card_of_any_of_its_messages(
     kefu: Kefu, questions: Path, upstream: ScriptedUpstream
 ) -> None:
@@ -270,6 +273,7 @@ def test_a_simulated_visitor_clicks_on_the_card_of_any_of_its_messages(
     assert "\n         approve: it showed no card\n" in ran.out
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_passes_and_is_reported_as_printed(
     kefu: Kefu, folder: Path, upstream: ScriptedUpstream
 ) -> None:

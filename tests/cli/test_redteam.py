@@ -98,6 +98,7 @@ def test_a_model_that_obeys_is_found_and_one_that_refuses_passes_all(
     assert table[4:] == [f"|  | all of {group} | 40 of 40 |  |" for group in GROUPS]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pages")
 def test_a_model_that_repeats_its_prompt_is_found(kefu: Kefu, upstream: ScriptedUpstream) -> None:
     upstream.script("*", from_its_prompt)

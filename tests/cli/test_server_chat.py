@@ -82,6 +82,7 @@ def test_a_server_that_is_no_kefu_is_reported(kefu: Kefu, upstream: ScriptedUpst
         assert "is not an address such as https://" in ran.err
 
 
+@pytest.mark.slow
 def test_a_server_gets_from_the_terminal_the_requests_of_the_widget(
     kefu: Kefu, upstream: ScriptedUpstream
 ) -> None:

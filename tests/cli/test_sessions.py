@@ -106,6 +106,7 @@ def test_file_that_is_no_database_is_said_to_be_so(
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_s20_sessions_at_the_same_time_lose_nothing_of_their_xml(
     shell: Shell, upstream: ScriptedUpstream, folder: Path
 ) -> None:

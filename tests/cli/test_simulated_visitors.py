@@ -116,6 +116,7 @@ def test_each_answer_meets_what_holds_for_every_answer(
     assert "\n         judge: no days\n" in ran.out
 
 
+@pytest.mark.slow
 def test_a_visitor_without_a_message_is_an_error(
     kefu: Kefu, upstream: ScriptedUpstream, questions: Path
 ) -> None:

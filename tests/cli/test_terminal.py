@@ -150,6 +150,7 @@ def test_a_closed_window_ends_the_session_in_its_log(
     assert logged(folder)[-1]["type"] == "session_end"
 
 
+@pytest.mark.slow
 def test_a_session_is_gone_on_with_and_shown_again(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
@@ -244,6 +245,7 @@ def test_one_may_leave_before_the_model_is_there(
     assert "never" not in terminal.text
 
 
+@pytest.mark.slow
 def test_the_history_of_the_prompt_is_for_its_user_alone(
     environment: dict[str, str], folder: Path, home: Path
 ) -> None:

@@ -19,6 +19,7 @@ TEXT = "Parcels to Norway take three to five working days."
 PAGE = PageText("https://shop.example/help", "Help", [Block(TEXT)], "en")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_a23_the_official_client_reads_the_pages(mode: str, version: str, tmp_path: Path) -> None:
     if not PYTHON.exists():

@@ -165,6 +165,7 @@ async def test_a22_many_calls_side_by_side_keep_their_results(server: Shop, send
     assert [f'"order_id": "n{n}"' in one.text for n, one in enumerate(found)] == [True] * 20
 
 
+@pytest.mark.slow
 async def test_a22_a_tool_that_changes_after_the_lock_is_not_offered_any_more(
     send: ToolHttp,
 ) -> None:
@@ -184,6 +185,7 @@ async def test_a22_a_tool_that_changes_after_the_lock_is_not_offered_any_more(
         await sources.aclose()
 
 
+@pytest.mark.slow
 async def test_a1_a_server_that_is_down_is_asked_again_after_a_pause(send: ToolHttp) -> None:
     notes, now = list[str](), [0.0]
     with shop("newest") as running:

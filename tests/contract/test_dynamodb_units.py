@@ -74,6 +74,7 @@ KEEPING = {
 }
 
 
+@pytest.mark.slow
 async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
@@ -90,6 +91,7 @@ async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
     ]
 
 
+@pytest.mark.slow
 async def test_e7_an_open_panel_reads_what_the_page_of_costs_counts(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

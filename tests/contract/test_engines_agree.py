@@ -150,6 +150,7 @@ async def table(
         yield table.sessions(KEPT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [100, 101, slow(102)])
 async def test_dynamodb_returns_the_same_as_sqlite(
     seed: int, clock: HandClock, table: Sessions

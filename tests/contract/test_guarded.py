@@ -114,6 +114,7 @@ async def test_an_own_cooldown_is_seen_while_the_store_still_writes(
     assert await store.cooldowns() == {ONE: late}
 
 
+@pytest.mark.slow
 async def test_a_closed_budget_waits_for_a_store_that_is_still_loading(
     clock: HandClock,
 ) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import boto3
+import pytest
 
 from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
 from kefu.sessions.store.ports import Sessions
@@ -103,6 +104,7 @@ async def test_w21_images_expire_with_their_chat(sessions: Sessions, clock: Hand
     await sessions.save_images(ONE, first, [b"late"])
 
 
+@pytest.mark.slow
 async def test_w21_no_byte_of_an_image_stays_in_the_file_or_its_log(
     tmp_path: Path, clock: HandClock
 ) -> None:

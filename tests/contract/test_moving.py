@@ -84,6 +84,7 @@ async def test_e1_a_move_into_a_used_store_tells_the_difference(
         await store.aclose()
 
 
+@pytest.mark.slow
 async def test_e1_the_command_moves_a_file(
     tmp_path: Path, postgresql: Postgres, clock: HandClock
 ) -> None:

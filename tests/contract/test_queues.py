@@ -82,6 +82,7 @@ async def listed(store: Sessions, wanted: SessionFilter, now: float, limit: int)
     raise AssertionError("the list does not end")
 
 
+@pytest.mark.slow
 async def test_h21_every_filter_lists_its_chats_newest_first_and_no_other(
     sessions: Sessions, clock: HandClock
 ) -> None:

@@ -118,6 +118,7 @@ def test_the_file_is_its_owners_only(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
     """D11: SIGKILL between two writes. The file opens again, with all acknowledged messages."""
     file = tmp_path / "kefu.sqlite3"

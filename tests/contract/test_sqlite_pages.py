@@ -116,6 +116,7 @@ async def in_many_chats(store: SqliteStore, count: int) -> None:
     await asyncio.gather(*(some() for _ in range(8)))
 
 
+@pytest.mark.slow
 async def test_t29_texts_of_chats_are_on_overflow_pages_only(file: Path) -> None:
     """Titles, questions, images, answers and records of calls."""
     store = SqliteStore(file, time.time)
@@ -155,6 +156,7 @@ def test_t29_as_much_of_a_row_as_fits_a_tree_page_is_filled(file: Path, page_siz
     assert content.count(b"<1:q>") == len(sizes)
 
 
+@pytest.mark.slow
 async def test_t29_texts_of_an_old_file_leave_its_trees_too_deleted_ones_among_them(
     file: Path,
 ) -> None:

@@ -250,6 +250,7 @@ async def test_t4_client_that_sends_ten_megabytes_can_read_the_refusal(
     assert response.status == (400 if path == "/api/chat" else 404)
 
 
+@pytest.mark.slow
 async def test_t34_client_that_never_sends_the_rest_of_its_body_is_let_go(shared: Stage) -> None:
     octets = request(body=b"x", length=10_000_000, headers={"Connection": "close"})
     async with await RawClient.connect(shared.url) as visitor:

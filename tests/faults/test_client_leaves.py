@@ -86,6 +86,7 @@ async def test_c3_visitor_who_leaves_a_buffered_request_stops_the_upstream(
     assert len(patient.upstream.calls(question)) == 1
 
 
+@pytest.mark.slow
 async def test_c5_visitor_who_never_reads_holds_back_the_upstream_and_is_dropped(
     shared: Stage, question: str
 ) -> None:

@@ -21,6 +21,7 @@ REFUSED_SECONDS = 5.0
 """The longest time for an answer or a refusal while the database is away."""
 
 
+@pytest.mark.slow
 async def test_e2_a_database_that_restarts_leaves_no_chat_hanging(
     staged: Staged, own_postgresql: Postgres
 ) -> None:

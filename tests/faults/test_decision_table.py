@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from kefu.relay.key_pool import fingerprint
 from tests.fakes import behaviours as b
 from tests.fakes import in_process_upstream as up
@@ -65,6 +67,7 @@ async def row(running: Stage, number: int, case: Case) -> object:
     return said, retries, await outcomes(running, answer.headers["x-request-id"])
 
 
+@pytest.mark.slow
 async def test_each_failure_of_a_key_is_unseen_when_the_next_key_answers(staged: Staged) -> None:
     running = staged(2 * len(ROWS))
     seen, expected = {}, {}
@@ -75,6 +78,7 @@ async def test_each_failure_of_a_key_is_unseen_when_the_next_key_answers(staged:
     assert seen == expected
 
 
+@pytest.mark.slow
 async def test_each_failure_of_a_key_alone_has_its_status(staged: Staged) -> None:
     running = staged(len(ROWS), max_retries=0)
     seen, expected = {}, {}

@@ -34,6 +34,7 @@ async def post_routes(running: Stage) -> list[str]:
     return [path for path, methods in paths.items() if "post" in methods]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_all", [False, slow(True)])
 async def test_t31_no_body_of_64_kib_takes_a_quarter_of_a_second_of_cpu(
     staged: Staged, is_all: bool

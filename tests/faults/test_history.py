@@ -77,6 +77,7 @@ def goes_on(folder: Path, log: bytes) -> None:
     assert path.read_bytes().startswith(log)
 
 
+@pytest.mark.slow
 async def test_k1_s24_killed_at_every_byte_of_the_last_line(
     two_turns: bytes, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ async def settings_of(engine: str, request: pytest.FixtureRequest) -> dict[str, 
     return {"store": f"dynamodb://{table.table}", "environment": environment}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("aws_environment")
 @pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
 @pytest.mark.parametrize("kills", [2, slow(8)])

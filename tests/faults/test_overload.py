@@ -7,6 +7,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, get
 from tests.fakes.fixtures import Staged
@@ -32,6 +34,7 @@ async def asked_in_a_pause(running: Stage, count: int) -> list[Answer]:
     return await asyncio.gather(*asking)
 
 
+@pytest.mark.slow
 async def test_chats_that_wait_again_and_again_are_refused_and_one_pause_refuses_nobody(
     staged: Staged,
 ) -> None:

@@ -129,6 +129,7 @@ class Through(Stage):
         return self._front.url
 
 
+@pytest.mark.slow
 async def test_e2_a_chat_goes_on_at_any_of_four_servers(front: Front, replicas: Replicas) -> None:
     servers = replicas(4)
     front.show(*servers)
@@ -144,6 +145,7 @@ async def test_e2_a_chat_goes_on_at_any_of_four_servers(front: Front, replicas: 
         assert any(record.get("path") == "/api/chat" for record in one.service.logs())
 
 
+@pytest.mark.slow
 async def test_e2_another_server_cancels_an_answer_within_two_seconds(replicas: Replicas) -> None:
     making, other = replicas(2)
     making.script(b.drip(400, delay=0.05))
@@ -163,6 +165,7 @@ async def test_e2_another_server_cancels_an_answer_within_two_seconds(replicas: 
     assert answer.error["code"] == "answer_cancelled", answer.error
 
 
+@pytest.mark.slow
 async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> None:
     making, other = replicas(2)
     making.script(b.answer("First"))
@@ -178,6 +181,7 @@ async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> N
     assert not answer.complete
 
 
+@pytest.mark.slow
 async def test_e2_an_answer_is_taken_up_at_another_server(replicas: Replicas) -> None:
     """The model is asked once, and the page that lost its connection has the whole answer."""
     making, other = replicas(2)
@@ -218,6 +222,7 @@ async def test_e2_a_person_at_another_server_takes_a_chat_over(replicas: Replica
     assert len(of_visitor.upstream.journal) == 1
 
 
+@pytest.mark.slow
 async def test_e2_the_budget_of_the_day_is_one_for_all_servers(replicas: Replicas) -> None:
     """T1: what one server spends, another one cannot spend again."""
     budget, cost = 2_000, 400
@@ -271,6 +276,7 @@ async def test_e2_a_rolling_restart_cuts_and_refuses_nobody(
     assert results["whole"] > 2 * streams
 
 
+@pytest.mark.slow
 async def test_e2_a_second_signal_ends_the_answers_at_once(replicas: Replicas) -> None:
     [one] = replicas(1, drain=30)
     one.script(b.drip(400, delay=0.05))

@@ -82,6 +82,7 @@ async def test_a_chat_continues_on_another_instance_and_is_deleted_by_a_third(
     assert (await visitor.look()).status_code == 404
 
 
+@pytest.mark.slow
 async def test_d5_d8_without_its_table_a_kept_chat_is_refused_in_time_and_nothing_is_paid_for(
     staged: Staged, site: Site
 ) -> None:
@@ -162,6 +163,7 @@ async def test_t29_a_deletion_that_the_table_refused_is_completed(
         assert "CANARY" not in repr(items)
 
 
+@pytest.mark.slow
 async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
     staged: Staged, site: Site
 ) -> None:

@@ -83,6 +83,7 @@ def given_up(running: Stage) -> list[str]:
     return [line for line in lines if "degraded: still " not in line]
 
 
+@pytest.mark.slow
 async def test_chats_go_on_and_one_waits_for_at_most_three_calls(
     staged: Staged, site: Site, fault: Callable[[Site], None]
 ) -> None:
@@ -104,6 +105,7 @@ async def test_chats_go_on_and_one_waits_for_at_most_three_calls(
     assert "store degraded" in running.service.stderr
 
 
+@pytest.mark.slow
 async def test_a_key_cools_here_without_a_store_and_there_when_it_is_back(
     staged: Staged, site: Site, fault: Callable[[Site], None]
 ) -> None:
@@ -125,6 +127,7 @@ async def test_a_key_cools_here_without_a_store_and_there_when_it_is_back(
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.slow
 async def test_instances_share_their_cooldowns(staged: Staged, site: Site) -> None:
     """C15, D3: a cooldown after a 429 reaches the other instance within two seconds."""
     one = staged(2, **site.settings, **UNHURRIED)

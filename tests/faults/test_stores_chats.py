@@ -159,6 +159,7 @@ async def busy_table(
 LAST = SessionId(f"{29:032x}")
 
 
+@pytest.mark.slow
 async def test_d5_batches_that_are_processed_in_parts_are_sent_until_all_is_done(
     busy_table: tuple[Sessions, UnprocessedFront],
 ) -> None:
@@ -174,6 +175,7 @@ async def test_d5_batches_that_are_processed_in_parts_are_sent_until_all_is_done
     assert [one.content for one in await chats.messages(LAST, now=time.time())] == ["new"]
 
 
+@pytest.mark.slow
 async def test_d5_batches_of_a_table_that_does_nothing_are_given_up_after_growing_pauses(
     busy_table: tuple[Sessions, UnprocessedFront],
 ) -> None:
@@ -273,6 +275,7 @@ async def test_d5_a_visitor_who_leaves_while_a_message_is_saved_may_send_it_agai
     assert (await site.begin("client 1")).busy_for == 0
 
 
+@pytest.mark.slow
 async def test_d6_the_end_of_a_turn_waits_longer_than_its_beginning(
     site: Site, proxy: FaultProxy
 ) -> None:

@@ -84,6 +84,7 @@ def wait_until_empty(file: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chats", [50, slow(200), slow(800)])
 def test_t29_chats_deleted_under_load_leave_no_text(file: Path, chats: int) -> None:
     """The file stays open, and there is no extra clean-up."""
@@ -94,6 +95,7 @@ def test_t29_chats_deleted_under_load_leave_no_text(file: Path, chats: int) -> N
         assert not dead_in(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deleted_before", [1, 40, slow(150)])
 def test_t29_texts_of_deleted_chats_are_gone_after_a_kill_and_a_restart(
     file: Path, deleted_before: int
@@ -133,6 +135,7 @@ async def a_long_chat(store: SqliteStore, clock: HandClock, turns: int) -> Sessi
     return chats
 
 
+@pytest.mark.slow
 async def test_the_log_stays_short_while_chats_are_written(store: SqliteStore, file: Path) -> None:
     """20 MB are written. After each 2 MB the clean-up may finish."""
     chats, longest = store.sessions(Retention()), 0
@@ -170,6 +173,7 @@ async def test_many_deletions_share_a_checkpoint(store: SqliteStore, clock: Hand
     assert 0 < len(checkpoints) < 10
 
 
+@pytest.mark.slow
 async def test_a_deletion_during_a_backup_succeeds_and_leaves_the_log_afterwards(
     store: SqliteStore, clock: HandClock, file: Path
 ) -> None:

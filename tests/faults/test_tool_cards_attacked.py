@@ -259,6 +259,7 @@ async def test_a7_an_endless_call_ends(folder: Path) -> None:
         assert len(question.steps) <= 16_000
 
 
+@pytest.mark.slow
 async def test_a11_calls_previews_and_cards_have_a_rate(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

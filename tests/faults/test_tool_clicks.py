@@ -67,6 +67,7 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield Pair(stages, upstream, shop)
 
 
+@pytest.mark.slow
 async def test_a10_two_clicks_at_once_in_two_processes_are_one_write(pair: Pair) -> None:
     pair.shop.delay = 0.2
     cards = await pair.with_cards()
@@ -85,6 +86,7 @@ async def test_a10_two_clicks_at_once_in_two_processes_are_one_write(pair: Pair)
     assert sum(pair.shop.cancelled.values()) == len(ROUNDS)
 
 
+@pytest.mark.slow
 async def test_a10_of_yes_and_no_at_once_the_first_decides_for_both(pair: Pair) -> None:
     cards = await pair.with_cards()
     both = [(here.click(), there.click(approved=False)) for here, there in cards]
@@ -96,6 +98,7 @@ async def test_a10_of_yes_and_no_at_once_the_first_decides_for_both(pair: Pair) 
         assert pair.shop.cancelled[str(number)] == (0 if was_no else 1)
 
 
+@pytest.mark.slow
 async def test_a10_of_a_click_and_a_message_at_once_the_first_one_counts(pair: Pair) -> None:
     """Either the call is carried out, or the visitor reads why it is not."""
     cards = await pair.with_cards()
@@ -129,6 +132,7 @@ def anything_done(pair: Pair) -> int:
     return sum(pair.shop.cancelled.values())
 
 
+@pytest.mark.slow
 async def test_a10_a_click_while_a_later_message_is_answered_is_refused_in_words(
     pair: Pair,
 ) -> None:

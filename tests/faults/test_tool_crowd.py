@@ -86,6 +86,7 @@ def crowd(staged: Staged, tmp_path: Path) -> Iterator[Crowd]:
         yield Crowd(running, shop)
 
 
+@pytest.mark.slow
 async def test_a20_each_of_many_answers_at_once_has_its_own_visitors_results(crowd: Crowd) -> None:
     crowd.shop.delay = 0.4
     room = asyncio.Semaphore(AT_ONCE)
@@ -108,6 +109,7 @@ async def test_a20_each_of_many_answers_at_once_has_its_own_visitors_results(cro
     assert crowd.shop.at_once > AT_ONCE
 
 
+@pytest.mark.slow
 async def test_a20_slow_tools_hold_nobody_else(crowd: Crowd) -> None:
     """Twenty answers wait for a shop that never answers; a hundred others do not."""
     crowd.shop.fail("silent", times=2 * SLOW, path="/stock/slow-")
@@ -127,6 +129,7 @@ async def test_a20_slow_tools_hold_nobody_else(crowd: Crowd) -> None:
     assert {one.text for one in slow} == {"The results: No result within 10 s."}
 
 
+@pytest.mark.slow
 async def test_a20_a_step_takes_few_milliseconds_of_the_processor(crowd: Crowd) -> None:
     """Of the service, beside its own time for an answer without tools: the second request to the
     model, a call, its events and its result. The smallest of several measurements counts.

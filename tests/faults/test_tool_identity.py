@@ -83,6 +83,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", ["", slow("mallory"), "ada"])
 async def test_a12_200_hostile_dialogues_get_no_data_of_another_customer(
     folder: Path, user: str

@@ -191,6 +191,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 async def test_a11_a_model_that_obeys_changes_nothing_and_tells_no_other_host(
     folder: Path, place: Callable[[Visit], Awaitable[None]]

@@ -194,6 +194,7 @@ POINTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
 async def test_a10_a_write_whose_process_was_killed_happens_once_and_nobody_is_told_a_lie(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path

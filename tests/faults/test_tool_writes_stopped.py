@@ -42,6 +42,7 @@ def prepared(tmp_path: Path) -> Prepare:
     return prepare
 
 
+@pytest.mark.slow
 async def test_a10_a_service_that_is_stopped_in_a_write_leaves_it_unsure(prepared: Prepare) -> None:
     """SIGTERM: the outcome is saved before the process ends."""
     async with prepared(Point("11", done_by_shop, "unsure", 1, ""), "") as it:

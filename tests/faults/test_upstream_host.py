@@ -6,6 +6,8 @@ import asyncio
 import itertools
 from pathlib import Path
 
+import pytest
+
 from tests.fakes import behaviours as b
 from tests.fakes.certificate import self_signed
 from tests.fakes.fixtures import Staged
@@ -34,6 +36,7 @@ async def test_u10_unknown_host_is_503(staged: Staged) -> None:
     assert b"nosuch" not in answer.raw
 
 
+@pytest.mark.slow
 async def test_u10_u12_faults_of_the_host_cool_no_key(staged: Staged) -> None:
     running = staged(1, max_duration=6)
     running.script(b.reset_at_once, b.silent, b.headers_then_silence, b.garbage, b.answer("there"))
@@ -63,6 +66,7 @@ async def test_u11_untrusted_certificate_is_503_without_a_storm(
         assert "certificate" in repr(line)
 
 
+@pytest.mark.slow
 async def test_u12_u13_u14_time_limits_hold(staged: Staged) -> None:
     """The limits run concurrently: 2.5 s until another key is asked beside a silent one, 4.5 s
     until all keys are given up, and 10 s of silence within an answer or before its first event.
@@ -102,6 +106,7 @@ async def test_u12_u13_u14_time_limits_hold(staged: Staged) -> None:
     assert await running.upstream.until(lambda: call.closed_at is not None)
 
 
+@pytest.mark.slow
 async def test_u13_thinking_that_never_ends_is_an_error_event(staged: Staged) -> None:
     """With a second key, which also thinks without an end, or which refuses."""
     running = staged(4, max_duration=13)
@@ -117,6 +122,7 @@ async def test_u13_thinking_that_never_ends_is_an_error_event(staged: Staged) ->
     assert await running.upstream.until(lambda: all(call.closed_at for call in calls))
 
 
+@pytest.mark.slow
 async def test_u14_a_slow_answer_is_no_stall(shared: Stage, question: str) -> None:
     shared.script(b.drip(4, delay=0.6), asking=question)
     answer = await shared.ask(question)

@@ -24,6 +24,7 @@ LATE = 2.4
 """Seconds: a request that took longer has waited for a silent key."""
 
 
+@pytest.mark.slow
 async def test_model_that_needs_3_seconds_answers_in_3_with_1_2_and_3_keys(staged: Staged) -> None:
     stages = [staged(keys) for keys in (1, 2, 3)]
     for running in stages:
@@ -41,6 +42,7 @@ async def test_model_that_needs_3_seconds_answers_in_3_with_1_2_and_3_keys(stage
         print(f"{len(running.keys)} keys: 200 after {answer.head_at:.2f} s, loser +{late_ms} ms")
 
 
+@pytest.mark.slow
 async def test_one_silent_key_of_two_slows_at_most_two_of_a_hundred(staged: Staged) -> None:
     running = staged(2)
     running.script(b.silent, key=running.keys[0])
@@ -69,6 +71,7 @@ async def loser_closed(running: Stage) -> float:
     return call.closed_at or 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -93,6 +96,7 @@ async def test_failure_after_the_role_chunk_is_not_seen(
     assert len(running.upstream.calls()) == 2
 
 
+@pytest.mark.slow
 async def test_whole_answer_of_v1_is_hedged_as_a_stream_is(staged: Staged) -> None:
     running = staged(2)
     running.script(b.silent, b.answer("whole"))
@@ -103,6 +107,7 @@ async def test_whole_answer_of_v1_is_hedged_as_a_stream_is(staged: Staged) -> No
     assert answer.head_at > LATE
 
 
+@pytest.mark.slow
 async def test_first_content_after_12_seconds_of_one_key_is_complete(staged: Staged) -> None:
     async def thinks(exchange: b.Exchange) -> None:
         role, *rest = b.answer("thought").parts
@@ -124,6 +129,7 @@ async def test_first_content_after_12_seconds_of_one_key_is_complete(staged: Sta
     assert longest < 8
 
 
+@pytest.mark.slow
 async def test_slow_model_needs_one_setting(staged: Staged) -> None:
     """The headers come after 12 s. Pings reach the widget, which waits 5 s for a first byte."""
     running = staged(2, patience="slow")

@@ -86,6 +86,7 @@ async def test_u3_u4_u5_an_exhausted_pool_is_an_error_without_more_requests(
     assert 60 - elapsed - 1 <= retry_after(again) <= 60
 
 
+@pytest.mark.slow
 async def test_u3_retry_after_counts_down_and_the_pool_comes_back(staged: Staged) -> None:
     running = staged(2, cooldown=5)
     running.script(b.status(429), b.status(429), b.answer("back"))

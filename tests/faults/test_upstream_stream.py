@@ -168,6 +168,7 @@ async def test_u24_single_bytes_with_any_line_end_make_the_same_text(
     assert answer.complete
 
 
+@pytest.mark.slow
 async def test_u24_stream_cut_at_every_byte_makes_the_same_text(
     shared: Stage, question: str
 ) -> None:
@@ -186,6 +187,7 @@ async def test_u24_stream_cut_at_every_byte_makes_the_same_text(
     assert all(answer.complete for answer in answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("events", "packet"), [(5000, None), (400, 1)], ids=["one packet", "single bytes"]
 )

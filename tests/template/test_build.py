@@ -176,6 +176,7 @@ print(sum(name.split(".")[0] == "kefu" for name in sys.modules))
 """
 
 
+@pytest.mark.slow
 def test_nothing_in_the_package_wants_what_was_left_out(package: Path) -> None:
     python = build.find_python()
     if python is None:
@@ -203,6 +204,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_package_counts_exactly_when_told_to(package: Path) -> None:
     """C12: with the packed encodings. tiktoken is imported only for exact counts, without its
     download code.
@@ -233,6 +235,7 @@ print(check(event, sys.argv[1], pauses=()))
 """
 
 
+@pytest.mark.slow
 def test_the_packed_hook_asks_lambda_and_tells_codedeploy(package: Path) -> None:
     """C13: the package contains only some services of boto3, which are enough for the hook."""
     python = build.find_python()
@@ -322,6 +325,7 @@ def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -
     assert "not built" in build.widget_complaint(tmp_path / "nowhere", template)
 
 
+@pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_widget_packed_and_plain(tmp_path: Path) -> None:
     """C16, W2: the files are not in git, but must be installed."""
     uv = str(Path(sys.executable).with_name("uv"))

@@ -53,6 +53,7 @@ def not_streaming(stack: Stack) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_sam_finds_the_template_valid(sam: Sam) -> None:
     child = sam("sam", "validate", "--lint")
     assert child.returncode == 0, child.stdout + child.stderr

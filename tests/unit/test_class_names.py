@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import kefu
 
 PACKAGE = Path(kefu.__file__).parent
@@ -17,6 +19,7 @@ TWICE = {
 """Names that still mean two things."""
 
 
+@pytest.mark.slow
 def test_m6_a_class_name_is_defined_once() -> None:
     """A reader who searches for a name finds one class."""
     places = defaultdict[str, list[str]](list)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from kefu.errors import KefuError
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +35,7 @@ def test_the_error_table_lists_every_error_a_client_may_see() -> None:
     assert sorted(rows) == sorted(of_kefu)
 
 
+@pytest.mark.slow
 def test_every_503_and_429_says_when_to_try_again_or_that_waiting_does_not_help() -> None:
     """aws M3: the page says that a 503 without `Retry-After` is a mistake in the settings."""
     assert "Without a `Retry-After`, the model or its URL is wrong" in PAGE

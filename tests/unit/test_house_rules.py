@@ -88,6 +88,7 @@ def test_a_skip_is_a_failure_in_ci_alone(tmp_path: Path) -> None:
     assert run_pytest(tmp_path, SKIPPING, CI="true") == {"failed": 1, "error": 3, "xfailed": 1}
 
 
+@pytest.mark.slow
 def test_the_developers_own_settings_do_not_reach_a_test_or_its_children(tmp_path: Path) -> None:
     mine = {
         "KEFU_STORE": "sqlite:///mine",

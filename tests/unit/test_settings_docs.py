@@ -11,6 +11,7 @@ from kefu.settings import ConfigurationError, load
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_generated_pages_match_their_source() -> None:
     """Run `make docs` after a change of the settings or of the widget."""
     child = subprocess.run(

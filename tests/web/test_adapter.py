@@ -57,6 +57,7 @@ def passed_on(running: Stage, event: object, context: str = "null") -> httpx.Res
     return httpx.post(f"{running.url}/events", json=event, headers=headers, timeout=120)
 
 
+@pytest.mark.slow
 def test_h2_the_schedule_delivers_what_is_due_and_the_public_cannot_ask_for_it(
     staged: Staged,
 ) -> None:

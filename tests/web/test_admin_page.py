@@ -192,6 +192,7 @@ def test_p29_copied_command_sends_the_very_bytes_again(kept: Kept, tmp_path: Pat
     assert ran.stdout == sent + b"\n-H Authorization: Bearer k", ran.stderr
 
 
+@pytest.mark.slow
 def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
     """Each payload is a visitor's text, a model's text and a session's title."""
     # The panel's own form is the one below the messages.
@@ -476,6 +477,7 @@ def test_p32_the_page_holds_no_data_and_allows_nothing_else(kept: Kept) -> None:
     assert "access-control-allow-origin" not in page.headers
 
 
+@pytest.mark.slow
 def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
     """The store is in memory and has a limit of one megabyte.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.fakes import behaviours as b
 from tests.fakes.asking import client
@@ -108,6 +109,7 @@ async def test_g31_an_answer_is_found_by_the_next_visitor_named_and_gone_when_wi
     ]
 
 
+@pytest.mark.slow
 async def test_g31_another_process_finds_a_new_answer_within_two_seconds(
     staged: Staged, tmp_path: Path
 ) -> None:

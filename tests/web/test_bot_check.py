@@ -117,6 +117,7 @@ async def test_a_response_without_a_verdict_admits_no_visitor(
     assert running.upstream.journal == []
 
 
+@pytest.mark.slow
 async def test_a_slow_provider_is_given_up_after_three_seconds(
     staged: Staged, provider: SiteVerify
 ) -> None:
@@ -195,6 +196,7 @@ async def test_t17_wrong_tokens_of_one_address_are_few_calls_of_the_provider(
     await running.service.logged(bot_check="limited")
 
 
+@pytest.mark.slow
 async def test_t17_waiting_checks_of_a_few_addresses_leave_room_for_others(
     staged: Staged, provider: SiteVerify
 ) -> None:

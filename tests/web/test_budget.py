@@ -88,6 +88,7 @@ async def test_t1_80_requests_left_before_the_first_word_end_in_429(
     assert (await running.ask(MESSAGES)).status == 429
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["chat", "kept chat"])
 async def test_t1_30_requests_left_in_mid_answer_pay_for_its_text(
     staged: Staged, form: str
@@ -105,6 +106,7 @@ async def tokens_of_the_last(running: Stage) -> int:
     return int(last["tokens"])
 
 
+@pytest.mark.slow
 async def test_c19_each_try_that_was_sent_and_not_refused_counts(staged: Staged) -> None:
     """The first key is silent until it is given up, the second one answers."""
     running = staged(2, daily_tokens=BUDGET)

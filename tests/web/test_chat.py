@@ -20,6 +20,7 @@ async def body_sent(running: Stage, marker: str) -> Any:
     return (await running.upstream.asked(marker)).body
 
 
+@pytest.mark.slow
 async def test_c5_an_answer_is_streamed_as_it_arrives(shared: Stage, question: str) -> None:
     shared.script(b.answer("a", "b", "c", delay=0.8), asking=question)
     answer = await shared.ask(question)

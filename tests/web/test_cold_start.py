@@ -85,12 +85,14 @@ def first_chat(store: str, **environment: str) -> tuple[list[str], dict[str, str
     return imported, brought
 
 
+@pytest.mark.slow
 def test_a_chat_with_a_memory_store_loads_no_store_and_no_tokenizer() -> None:
     imported, brought = first_chat("memory:")
     assert imported == []
     assert set(brought) == {"aiohttp", "httpx", "aws_lambda_powertools"}
 
 
+@pytest.mark.slow
 def test_slow_imports_run_in_threads_during_the_start() -> None:
     """Also with DynamoDB, although its table does not exist."""
     endpoint = f"http://127.0.0.1:{free_port()}"

@@ -284,6 +284,7 @@ def test_p2_a_wrong_hook_stops_the_start_with_a_sentence(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_sentence_is_all_that_is_said() -> None:
     service = Service("http://127.0.0.1:9", hooks="nonsense")
     child = subprocess.run(

@@ -90,6 +90,7 @@ def in_panel(running: Stage) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_refused(
     staged: Staged,
 ) -> None:
@@ -133,6 +134,7 @@ async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_re
         assert EMAIL not in running.service.stderr
 
 
+@pytest.mark.slow
 async def test_h22_an_operator_sees_why_a_delivery_failed_and_sends_it_again(
     staged: Staged,
 ) -> None:
@@ -154,6 +156,7 @@ async def test_h22_an_operator_sees_why_a_delivery_failed_and_sends_it_again(
         assert as_operator(running, "contacts/none/send", "POST").status_code == 404
 
 
+@pytest.mark.slow
 async def test_h22_a_request_is_mailed_with_its_chat(staged: Staged) -> None:
     """After a mailbox that was full. The second request of the hour waits."""
     with Mailbox() as mailbox:
@@ -187,6 +190,7 @@ def ready(running: Stage) -> list[str]:
     return [one["message"] for one in found["problems"]]
 
 
+@pytest.mark.slow
 def test_h22_the_password_of_the_mailbox_may_be_at_a_place_in_aws(staged: Staged) -> None:
     """Until it is there, requests wait, and the operator is told why."""
     with Mailbox() as mailbox, AwsKeys(PASSWORD) as aws:
@@ -318,6 +322,7 @@ async def test_h1_a_server_without_a_form_says_so_and_takes_none(staged: Staged)
     assert send_alone(running, new_id()).status_code == 405
 
 
+@pytest.mark.slow
 async def test_h2_where_chats_are_not_stored_a_request_is_delivered_alone(staged: Staged) -> None:
     """It is stored before, so it outlives a server that is killed."""
     with Webhook() as webhook:
@@ -369,6 +374,7 @@ async def test_m8_an_address_may_send_ten_requests_an_hour_and_a_chat_three(
     assert len(in_panel(running)["requests"]) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("addresses", "each"), [(60, 10), slow(1000, 10)])
 async def test_s3_a_flood_of_forms_hides_no_visitor_and_fills_no_mailbox(
     staged: Staged, addresses: int, each: int

@@ -297,6 +297,7 @@ async def contents(table: DynamoStore) -> str:
     return repr(await table._table.run(lambda: every_item(table._table.client, table.table)))
 
 
+@pytest.mark.slow
 async def test_h12_chats_that_a_table_refuses_to_delete_are_named_and_deleted_by_the_next(
     table: DynamoStore, dynamodb_local: str, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def make_old(fresh: Path) -> None:
     fresh.write_text(kept.replace(kept[1 : kept.index(",")], "1.0"))
 
 
+@pytest.mark.slow
 async def test_g34_a_saved_page_answers_within_two_seconds(
     staged: Staged, site: Site, tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ async def test_g34_a_saved_page_answers_within_two_seconds(
     assert not any("107 euros" in one for one in texts)
 
 
+@pytest.mark.slow
 async def test_g34_a_new_page_is_found_and_a_deleted_one_is_not(
     staged: Staged, site: Site, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ async def test_g34_a_new_page_is_found_and_a_deleted_one_is_not(
     assert "108 euros" in str(await given(running, "what does tent 8 cost"))
 
 
+@pytest.mark.slow
 async def test_g34_the_next_run_takes_over(staged: Staged, site: Site, tmp_path: Path) -> None:
     file = tmp_path / "site.kefu"
     running = await answering(staged, site, file)
@@ -93,6 +96,7 @@ async def test_g34_the_next_run_takes_over(staged: Staged, site: Site, tmp_path:
     assert "107 euros" in (await given(running, "what does tent 7 cost?"))[0]["text"]
 
 
+@pytest.mark.slow
 async def test_g34_other_hosts_and_wrong_tokens_are_refused(
     staged: Staged, site: Site, tmp_path: Path
 ) -> None:

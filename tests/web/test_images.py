@@ -262,6 +262,7 @@ async def test_w21_nothing_of_a_deleted_chat_stays_in_the_file(
     assert "CANARY" not in output
 
 
+@pytest.mark.slow
 async def test_w21_an_operator_sees_the_pictures(
     visitor: Visitor, seeing: Stage, question: str
 ) -> None:

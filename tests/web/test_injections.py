@@ -65,6 +65,7 @@ def told(body: bytes) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in whole["messages"]]
 
 
+@pytest.mark.slow
 async def test_t7_no_text_of_a_visitor_or_a_model_becomes_more_than_one_message() -> None:
     """The text is sent by the visitor and by the model, is part of the history, and is read
     back.
@@ -158,6 +159,7 @@ async def test_t7_a_summary_cannot_end_its_own_block() -> None:
         assert not ends("conversation_summary", inner)
 
 
+@pytest.mark.slow
 async def test_t7_no_output_of_a_tool_ends_early_or_calls_another_tool() -> None:
     """The model repeats the output, and still only the allowed tools exist."""
     said = ""

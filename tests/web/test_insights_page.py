@@ -219,6 +219,7 @@ def test_h7_a_new_chat_appears_without_a_click(staged: Staged) -> None:
     assert all("now" in one or "min" in one for one in seen["times"])
 
 
+@pytest.mark.slow
 async def test_h7_a_list_of_waiting_chats_drops_one_that_a_person_has_taken(
     staged: Staged,
 ) -> None:
@@ -250,6 +251,7 @@ async def test_h7_a_list_of_waiting_chats_drops_one_that_a_person_has_taken(
     assert seen["person"] == ["Question 2"]
 
 
+@pytest.mark.slow
 async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) -> None:
     seen = visit(
         seeded.stage,

@@ -252,6 +252,7 @@ async def _bodies(asker: Asker, path: str) -> dict[str, str]:
     return told
 
 
+@pytest.mark.slow
 async def test_c4_bad_requests_of_every_route_are_answered_as_before() -> None:
     expected = json.loads(GOLDEN.read_text())
     found = await recorded()

@@ -397,6 +397,7 @@ async def stored(request: pytest.FixtureRequest) -> AsyncIterator[dict[str, Any]
     await table.aclose()
 
 
+@pytest.mark.slow
 async def test_d9_three_at_once_are_one_message(staged: Staged, stored: dict[str, Any]) -> None:
     """There is one user message, one answer and one call; the other requests take up the same
     answer. This includes the first message of a chat.
@@ -610,6 +611,7 @@ def locked(running: Stage) -> Iterator[None]:
         db.close()
 
 
+@pytest.mark.slow
 async def test_d6_a_store_that_is_lost_during_an_answer_does_not_disturb_it(
     staged: Staged,
 ) -> None:

@@ -220,6 +220,7 @@ async def test_w22_the_widget_learns_what_may_be_asked_next(staged: Staged, tmp_
     assert "follow_ups" not in (await running.ask(after)).chunks[-1]
 
 
+@pytest.mark.slow
 async def test_g12_a_running_server_takes_a_new_file(staged: Staged, tmp_path: Path) -> None:
     file = learn(tmp_path / "a.kefu")
     running = staged(2, knowledge=str(file))

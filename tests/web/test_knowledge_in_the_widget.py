@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kefu.bootstrap.learn import Options, learn
 from kefu.chat.grounding import NOT_ANSWERED
 from kefu.knowledge.sources import RULES
@@ -36,6 +38,7 @@ def pages_of_a_hostile_site(path: Path) -> None:
     write(path, Run([*sample, *hostile], [], 1.0))
 
 
+@pytest.mark.slow
 def test_g24_to_g27_a_visitor_sees_sources_refusals_and_nothing_of_others(tmp_path: Path) -> None:
     file = tmp_path / "a.kefu"
     pages_of_a_hostile_site(file)

@@ -183,6 +183,7 @@ def test_handler_does_not_believe_the_adapters_headers() -> None:
     assert answers[0]["body"].endswith("data: [DONE]\n\n")
 
 
+@pytest.mark.slow
 def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
     """An HTTP API ends a response after 30 s; no answer may be cut off by the gateway."""
     with ScriptedUpstream() as upstream:
@@ -202,6 +203,7 @@ def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
     assert '"code":"gateway_timeout"' in log
 
 
+@pytest.mark.slow
 def test_l1_a_stored_chat_continues_after_a_deadline_on_another_instance(tmp_path: Path) -> None:
     """P16, P35: the text so far is stored within the remaining two seconds."""
     asked = event("http-kept-chat")

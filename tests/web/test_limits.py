@@ -39,6 +39,7 @@ async def test_c10_a_limit_admits_a_burst_and_then_returns_the_wait(staged: Stag
     assert len(running.upstream.journal) == 3
 
 
+@pytest.mark.slow
 async def test_c10_the_returned_wait_is_long_enough(staged: Staged) -> None:
     running = staged(1, ip_requests_per_minute=60)
     # There are more requests than the burst, because a slow machine refills some of it meanwhile.
@@ -82,6 +83,7 @@ async def test_t1_two_processes_share_one_count(tmp_path: Path) -> None:
         assert len(upstream.journal) == 6
 
 
+@pytest.mark.slow
 async def test_c14_c15_two_processes_share_their_cooldowns(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/shared.sqlite3"
     with ExitStack() as stack:
@@ -211,6 +213,7 @@ async def open_stream(running: Stage, source: str = "127.0.0.1") -> RawClient:
     return visitor
 
 
+@pytest.mark.slow
 async def test_t34_beyond_the_limit_of_open_files_requests_get_503_and_none_is_cut(
     staged: Staged,
 ) -> None:
@@ -280,6 +283,7 @@ async def test_t34_streams_of_one_address_are_limited(staged: Staged) -> None:
         visitor.close()
 
 
+@pytest.mark.slow
 async def test_t33_a_budget_whose_store_does_not_answer_refuses_requests(tmp_path: Path) -> None:
     """The database is locked by another process: a real fault of a real store."""
     file = tmp_path / "locked.sqlite3"

@@ -43,6 +43,7 @@ async def test_c20_request_is_one_line_with_its_numbers(shared: Stage, question:
     assert question not in json.dumps(lines)
 
 
+@pytest.mark.slow
 async def test_c20_errors_and_trimming_are_in_the_line(shared: Stage, question: str) -> None:
     long = await shared.ask(conversation("x" * 4000, "y" * 4000, question))
     assert (await line_of(shared, long))["trimmed"] == 2

@@ -265,6 +265,7 @@ async def test_a23_a_key_is_needed_where_there_are_keys(knowledge: Path) -> None
         assert KEY not in running.service.stderr
 
 
+@pytest.mark.slow
 async def test_a23_a_flood_is_refused_and_visitors_are_not(knowledge: Path) -> None:
     with stage(1, **FAST, knowledge=str(knowledge), mcp="true") as running:
         many = [

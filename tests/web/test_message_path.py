@@ -24,6 +24,7 @@ calls varies by some, as chunks may arrive together.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CEILINGS)
 def test_a_message_passes_no_more_code_than_it_did(kind: str) -> None:
     ours = ("KEFU_", "LONGCAT_")

@@ -77,6 +77,7 @@ async def test_c7_tool_calls_are_put_together(shared: Stage, question: str) -> N
     assert choice["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "status", "code"),
     [
@@ -96,6 +97,7 @@ async def test_c7_collected_answer_that_breaks_is_an_error_not_half_an_answer(
     assert b"piece" not in answer.raw
 
 
+@pytest.mark.slow
 async def test_c7_collected_answer_that_stalls_is_a_timeout(staged: Staged) -> None:
     """A stall in the middle ends after 10 seconds, thinking before the first content after the
     longest duration.

@@ -19,6 +19,7 @@ from tests.web.test_take_over import Operator
 SCRIPT = Path(__file__).with_name("panel_answers.mjs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [slow("light"), "dark"])
 async def test_h28_a_talk_is_published_with_two_clicks_and_withdrawn(
     staged: Staged, tmp_path: Path, theme: str

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
@@ -21,6 +23,7 @@ SCRIPT = Path(__file__).with_name("panel_operators.mjs")
 REPLIES = "# Greeting\n\nHello!\n\n# Returns\n\nWithin 30 days.\n"
 
 
+@pytest.mark.slow
 async def test_h24_h26_operators_reply_with_ready_texts_end_sign_ins_and_one_only_reads(
     staged: Staged,
 ) -> None:
@@ -50,6 +53,7 @@ async def test_h24_h26_operators_reply_with_ready_texts_end_sign_ins_and_one_onl
     wait_until(lambda: [one["operator"] for one in listed(running)] == ["Kari"])
 
 
+@pytest.mark.slow
 async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
     with OidcProvider() as provider:
         running = served(staged, provider)
@@ -76,6 +80,7 @@ async def test_h24_the_sign_in_leads_to_the_provider(staged: Staged) -> None:
     assert f"redirect_uri={quote(CALLBACK, safe='')}" in seen["foreign"][0]
 
 
+@pytest.mark.slow
 async def test_h25_an_operator_sees_that_a_colleague_takes_the_open_chat_unasked(
     staged: Staged,
 ) -> None:

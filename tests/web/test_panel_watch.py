@@ -39,6 +39,7 @@ async def settings_with(engine: str, request: pytest.FixtureRequest) -> dict[str
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", slow("postgresql"), slow("dynamodb_local")])
 async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
     engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]

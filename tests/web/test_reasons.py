@@ -70,6 +70,7 @@ async def test_f12_a_refused_key_is_named_in_the_log_and_in_health(staged: Stage
     assert (found["status"], found["reason"]) == ("degraded", "keys_refused")
 
 
+@pytest.mark.slow
 async def test_r3_the_log_of_a_silent_model_names_patience_and_the_time_waited(
     staged: Staged,
 ) -> None:
@@ -116,6 +117,7 @@ def text_line(**fields: object) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
+@pytest.mark.slow
 def test_f12_the_format_of_a_terminal_has_the_cause_of_a_failure() -> None:
     """`make run` writes this format, and a first wrong key is seen there."""
     line = text_line(

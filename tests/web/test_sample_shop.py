@@ -69,6 +69,7 @@ DIALOGUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", DIALOGUES)
 async def test_an_order_is_looked_up_and_cancelled_by_one_click(
     service: Service, language: str
@@ -98,6 +99,7 @@ async def test_an_order_is_looked_up_and_cancelled_by_one_click(
         assert "approval-requested" not in dict(steps(again)).values()
 
 
+@pytest.mark.slow
 async def test_a_no_changes_nothing(service: Service) -> None:
     with service:
         visit = Visit(service.url, "en")
@@ -108,6 +110,7 @@ async def test_a_no_changes_nothing(service: Service) -> None:
         assert "no such order" in (await visit.ask(message="Where is order 9999?")).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "done"),
     [("en-US", "Order 1001 is cancelled"), ("zh-CN", "订单 1001 已取消")],

@@ -83,6 +83,7 @@ OF_THE_SHOP = {
 """Answers of the sample shop's tools, which cite no page; a card is no answer of the model."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "locale", "count"),
     [

@@ -154,6 +154,7 @@ BODIES = (
 )
 
 
+@pytest.mark.slow
 @settings(SMALL, max_examples=120)
 @given(octets=BODIES, path=st.sampled_from(["/api/chat", "/v1/chat/completions"]))
 async def test_no_body_gives_a_500_or_hangs(shared: Stage, octets: bytes, path: str) -> None:

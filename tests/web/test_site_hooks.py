@@ -85,6 +85,7 @@ class Shop(HttpServer):
         super().__init__(Handler)
 
 
+@pytest.mark.slow
 async def test_h11_the_hook_of_the_page_answers_from_an_http_service(
     staged: Staged, tmp_path: Path
 ) -> None:
@@ -196,6 +197,7 @@ def module(case: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", daily(WRONG, "raising", "sleeping, asynchronous", "a filter that sleeps")
 )

@@ -345,6 +345,7 @@ def test_g33_wrong_sites_stop_the_start(tables: dict[str, Any], said: str) -> No
         Settings.model_validate({"LONGCAT_API_KEYS": "k", "presets": tables})
 
 
+@pytest.mark.slow
 async def test_g33_a_sign_in_to_one_site_shows_its_chats_and_answers_alone(
     staged: Staged, tmp_path: Path
 ) -> None:

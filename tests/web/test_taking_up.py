@@ -46,6 +46,7 @@ async def taken_up(visitor: Visitor, client_message_id: str, **more: Any) -> Ans
     return await ask(visitor.stage.url, body, path=path, headers=visitor.headers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", WORDS[::10])
 async def test_who_leaves_at_every_tenth_chunk_finds_the_same_text_of_one_request_to_the_model(
     kept: Stage, question: str, word: str
@@ -75,6 +76,7 @@ async def test_new_answer_to_an_earlier_message_is_taken_up_by_both_ids(
     assert await visitor.shown() == [("user", question, "ok"), ("assistant", WHOLE, "ok")]
 
 
+@pytest.mark.slow
 async def test_only_the_visitor_of_the_chat_takes_its_answer_up(kept: Stage, question: str) -> None:
     """Another visitor with a chat of their own, an invalid token, and none at all."""
     kept.script(b.answer(*WORDS, delay=0.05), asking=question)

@@ -166,6 +166,7 @@ def calls(name: str, text: str = "") -> b.Stream:
     )
 
 
+@pytest.mark.slow
 async def test_a15_calls_of_a_real_chat_reach_the_panel_with_their_requests(
     staged: Staged, tmp_path: Path
 ) -> None:

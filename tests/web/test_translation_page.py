@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
@@ -22,6 +24,7 @@ def alone(name: str) -> list[tuple[str, Any]]:
     return shot(f"translation-{name}", ".lines") if SHOTS else []
 
 
+@pytest.mark.slow
 async def test_h30_a_switch_shows_translations_and_sends_them(staged: Staged) -> None:
     """The original stays in sight on both sides, and a failing model delays no line."""
     running = staged(1, **translating())

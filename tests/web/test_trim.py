@@ -91,6 +91,7 @@ async def test_x10_prompt_that_cannot_fit_is_sent_and_flagged(
     assert (await running.service.logged(path="/api/chat"))["over_budget"] is True
 
 
+@pytest.mark.slow
 async def test_x11_trim_step_keeps_the_start_of_prompts_the_same(
     staged: Staged, question: str
 ) -> None:
@@ -132,6 +133,7 @@ async def test_x9_a_summary_replaces_the_dropped_messages_one_request_later(
     assert len(running.upstream.calls("<conversation>")) == 1
 
 
+@pytest.mark.slow
 async def test_x9_a_summary_continues_the_previous_one(staged: Staged, question: str) -> None:
     running = staged(trim="summary", max_prompt_tokens=600)
     running.script(b.answer("first"), b.answer("second"), asking="<conversation>")
@@ -146,6 +148,7 @@ async def test_x9_a_summary_continues_the_previous_one(staged: Staged, question:
     assert "question 0" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [b.status(500), b.answer(""), b.eof_after(2), b.status(429)])
 async def test_x9_without_a_summary_the_chat_continues_with_its_only_key(
     staged: Staged, question: str, behaviour: Any

@@ -58,6 +58,7 @@ async def in_browser(running: Stage, visitor: Visitor) -> dict[str, Any]:
     return await asyncio.to_thread(told_by, SCRIPT, asked, timeout=120)
 
 
+@pytest.mark.slow
 async def test_h22_a_visitor_who_has_left_gets_the_line_by_mail_after_a_refusal_and_a_restart(
     staged: Staged,
 ) -> None:

@@ -17,6 +17,7 @@ SCRIPT = Path(__file__).with_name("widget_check.mjs")
 HOSTS = {"turnstile": "challenges.cloudflare.com", "hcaptcha": "js.hcaptcha.com"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", daily(HOSTS, "turnstile"))
 @pytest.mark.parametrize("sessions", ["true", slow("false")])
 def test_t17_a_visitor_passes_the_check_once_and_after_consent(name: str, sessions: str) -> None:
@@ -46,6 +47,7 @@ def test_t17_a_visitor_passes_the_check_once_and_after_consent(name: str, sessio
     ]
 
 
+@pytest.mark.slow
 def test_t17_a_check_that_fails_has_its_own_words_and_asks_no_model() -> None:
     with SiteVerify() as provider:
         settings: dict[str, Any] = {

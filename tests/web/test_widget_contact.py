@@ -69,6 +69,7 @@ async def older_requests(running: Stage, count: int) -> None:
             await store.add_contact(older)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [slow("light"), "dark"])
 async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: str) -> None:
     script = SCRIPT.with_name("panel_requests.mjs")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jwt
+import pytest
 
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
@@ -22,6 +23,7 @@ def expired(user: str) -> str:
     return jwt.encode(claims, SECRET, "HS256")
 
 
+@pytest.mark.slow
 def test_d2_chat_of_a_user_follows_to_other_devices_and_to_nobody_else() -> None:
     """Also after a sign-out, after an expired token, and in a new tab."""
     with stage(1, sessions="true", identity_secrets=SECRET, **FAST) as running:

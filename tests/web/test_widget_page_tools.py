@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE
 from tests.fakes.choosing import Choosing, rule
@@ -12,6 +14,7 @@ from tests.fakes.stage import UNHURRIED, stage
 SCRIPT = Path(__file__).with_name("widget_page_tools.mjs")
 
 
+@pytest.mark.slow
 def test_w23_a_click_puts_one_thing_into_the_cart_and_the_chat_knows_it(tmp_path: Path) -> None:
     """Also with the card open in a second tab, and with a tool of the page that fails."""
     config = tmp_path / "kefu.toml"

@@ -176,6 +176,7 @@ def plain(told: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "device", "theme"),
     [
@@ -343,6 +344,7 @@ def test_a10_a_click_after_a_message_in_another_tab_is_refused(sold: Sold) -> No
     assert sold.shop.cancelled["A-stale"] == 0
 
 
+@pytest.mark.slow
 def test_a10_a_person_takes_over_while_the_card_waits(sold: Sold) -> None:
     seen = sold.visit("person", order="A-person", token=TOKEN, contact=True)
     assert sold.shop.cancelled["A-person"] == 0
@@ -352,6 +354,7 @@ def test_a10_a_person_takes_over_while_the_card_waits(sold: Sold) -> None:
     assert seen["bare"]["feet"] == ["This question has expired. Please ask again."]
 
 
+@pytest.mark.slow
 def test_a12_signed_in_visitors_alone_have_their_orders(sold: Sold) -> None:
     ada = sold.visit("orders", user=token("ada"))["seen"]
     bob = sold.visit("orders", user=token("bob"))["seen"]

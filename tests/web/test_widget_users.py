@@ -22,6 +22,7 @@ def token(user: str) -> str:
     return jwt.encode({"sub": user, "aud": "kefu", "exp": int(time.time()) + 600}, SECRET, "HS256")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persist", ["session", slow("local"), slow("none")])
 def test_next_user_of_a_tab_sees_and_stores_nothing_of_the_last_one(persist: str) -> None:
     with stage(1, sessions="true", identity_secrets=SECRET, **FAST) as running:

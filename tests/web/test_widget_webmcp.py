@@ -20,6 +20,7 @@ DELIVERY = "https://shop.example/help/delivery"
 TEXT = "Parcels to Norway take three to five working days."
 
 
+@pytest.mark.slow
 def test_a24_the_browser_has_the_pages_and_the_chat_has_the_tools_of_the_page(
     tmp_path: Path,
 ) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kefu.agent import grammar
 from tests.fakes.behaviours import answer
 from tests.fakes.upstream import ScriptedUpstream
@@ -22,6 +24,7 @@ def price(article: str) -> str:
 """
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     chat, plain, log = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "shop.py").write_text(SHOP)

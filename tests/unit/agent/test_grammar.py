@@ -142,6 +142,7 @@ def outputs(count: int) -> Iterator[str]:
         yield "".join(dice.choices(WORDS, k=dice.randrange(25)))
 
 
+@pytest.mark.slow
 def test_s33_100_000_outputs_are_read_and_no_open_action_is_run() -> None:
     kinds = set[str]()
     for output in outputs(100_000):

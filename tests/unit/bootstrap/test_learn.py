@@ -68,6 +68,7 @@ def test_g11_a_nightly_run_gives_the_file_of_a_fresh_run(site: Site, tmp_path: P
     assert saved
 
 
+@pytest.mark.slow
 def test_g11_a_new_sentence_on_some_pages_is_found_after_the_nightly_run(
     site: Site, tmp_path: Path
 ) -> None:

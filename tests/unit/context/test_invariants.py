@@ -202,6 +202,7 @@ def sound(whole: list[Message]) -> list[int]:
     return kept
 
 
+@pytest.mark.slow
 @given(whole=histories)
 @settings(max_examples=80, deadline=None)
 def test_fifo_follows_its_rule_on_any_conversation(whole: list[Message]) -> None:

@@ -97,6 +97,7 @@ def test_the_limits_and_states_of_the_page_are_those_of_the_code() -> None:
     assert {line.split("`")[1] for line in rows.splitlines()[2:]} == set(STATES.values())
 
 
+@pytest.mark.slow
 def test_a17_the_questions_of_the_page_pass_without_a_shop(tmp_path: Path) -> None:
     """Sample mode calls the tools of the page; nobody listens at their address."""
     (tmp_path / "kefu.toml").write_text(blocks(PAGE, "toml")[1])

@@ -165,6 +165,7 @@ PIECES = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(PIECES)
 @example(["`", EVIL, "\\", "`"])
 @example(["h", EVIL, "ttps://evil.example"])
@@ -185,6 +186,7 @@ def test_an_answer_of_any_pieces_has_no_foreign_link_for_a_markdown_parser(
     assert links(shown[0] + '\n\n[1]: https://shop.example/customs "Customs"') == []
 
 
+@pytest.mark.slow
 @given(PIECES)
 @example(["    a[i](x)"])
 @example(["[a `](x)` b"])

@@ -60,6 +60,7 @@ def init(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_init_writes_the_file_once_and_says_what_comes_next(tmp_path: Path) -> None:
     first = init(tmp_path)
     assert (first.returncode, first.stderr) == (0, "")

@@ -6,6 +6,8 @@ import ast
 import random
 from pathlib import Path
 
+import pytest
+
 from kefu.stores.referenced_keys import ReferencedKeys
 
 PACKAGE = Path(__file__).parents[3] / "functions/kefu"
@@ -35,6 +37,7 @@ async def _pause_in_a_copy(state: object) -> float:
     return asked[1] - asked[0]
 
 
+@pytest.mark.slow
 def test_no_pause_is_drawn_from_the_state_that_a_snapshot_copies() -> None:
     drawn = [
         f"{path.relative_to(PACKAGE)}: random.{node.attr}"

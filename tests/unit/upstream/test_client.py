@@ -137,6 +137,7 @@ async def test_reading_may_time_out_and_go_on_without_loss() -> None:
         await response.aclose()
 
 
+@pytest.mark.slow
 async def test_each_read_has_its_own_time() -> None:
     """Reads of 1 s take 1.2 s together, and a short one after a long one ends in time."""
     hi = b"5\r\n: hi\n\r\n"

@@ -87,6 +87,7 @@ async def crawl(
     return Result(site, outcomes, fetcher.bodies)
 
 
+@pytest.mark.slow
 async def test_each_page_is_learnt_or_reported_with_its_reason(site: Site) -> None:
     found = await crawl(site)
     assert found.of("learnt") == {
@@ -299,6 +300,7 @@ def large(site: Site, count: int) -> None:
     site.pages["/help/"] = html("Help", *names)
 
 
+@pytest.mark.slow
 async def test_g9_the_next_runs_begin_with_the_pages_that_are_not_known(site: Site) -> None:
     """Each of 20 pages is learnt by the third run of 8, and asked again within three more."""
     large(site, 20)
@@ -369,6 +371,7 @@ async def test_k10_a_sitemap_may_have_fifty_megabytes(site: Site) -> None:
     assert "/help/listed" in (await crawl(site)).of("learnt")
 
 
+@pytest.mark.slow
 async def test_k11_a_site_that_asks_to_wait_is_asked_again(site: Site) -> None:
     easy(site)
     answers = iter([429, 503])

@@ -78,6 +78,7 @@ def test_s1_thousands_of_damaged_files_end_no_run(reader: PageReader, kind: str)
     assert_reads(reader)
 
 
+@pytest.mark.slow
 def test_s2_a_page_that_takes_too_much_of_the_processor_is_refused() -> None:
     with closing(PageReader(cpu_seconds=1)) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 1 s"):
@@ -85,6 +86,7 @@ def test_s2_a_page_that_takes_too_much_of_the_processor_is_refused() -> None:
         assert_reads(reader)
 
 
+@pytest.mark.slow
 def test_s2_a_page_that_takes_too_long_is_refused() -> None:
     with closing(PageReader(seconds=3)) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 3 s, or"):

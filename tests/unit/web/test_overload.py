@@ -80,6 +80,7 @@ async def test_only_a_request_that_waited_is_refused_for_its_connection() -> Non
     assert not overload.refuses(LATE)
 
 
+@pytest.mark.slow
 async def test_a_loop_that_is_late_again_and_again_refuses_until_it_is_not() -> None:
     overload = Overload(time.monotonic, TARGET)
     watching = asyncio.create_task(overload.watch())

@@ -36,6 +36,7 @@ def action(name: str, given: str = "x") -> str:
     return f'<action tool="{name}">{given}</action>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endless_tool", ENDLESS)
 async def test_k7_a_tool_that_never_ends_is_ended_by_the_time_out(
     place: Workplace, endless_tool: Callable[..., str]

@@ -55,6 +55,7 @@ def test_calibrated_tells_the_parts_of_a_text_apart(text: str, parts: dict[str, 
     assert {name: count for name, count in found.items() if count} == parts
 
 
+@pytest.mark.slow
 def test_calibrated_of_a_text_is_about_that_of_its_halves() -> None:
     """X15: for a text with every code point, the count is about the sum of the counts of its
     halves.

@@ -8,6 +8,7 @@ from kefu.context import BYTES4, Trimmed, TrimState, trim_messages
 from tests.unit.context.wire.agent_run import GOAL, PROMPT, agent_run, steps
 
 
+@pytest.mark.slow
 def test_x21_an_agent_with_one_question_is_summarised_rarely_and_loses_nothing() -> None:
     """500 steps in 8,000 tokens: the goal stays, and a cache serves nine tenths of the prompts."""
     run = agent_run("agent_summary", 500, 8_000)

@@ -16,6 +16,7 @@ from tests.unit.context.wire.fuzz import ALL_FORMATS, trimmed_wrongly
 HISTORIES = 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL_FORMATS)
 def test_x22_no_prompt_is_one_that_the_api_refuses(name: str) -> None:
     """X19: for every format and strategy. `python -m benchmarks.validity` checks 50,000."""

@@ -105,6 +105,7 @@ def test_g35_a_list_of_contents_is_no_text() -> None:
     assert texts == ["Help", "Hours", "From nine.", "Hours of the shop", "Fees", "None."]
 
 
+@pytest.mark.slow
 def test_a_deeply_nested_page_is_read() -> None:
     depth = 20_000
     read = read_html("<div>" * depth + "text" + "</div>" * depth, URL)
