@@ -83,8 +83,8 @@ def test_g16_a_short_question_fits_by_a_heading_unless_it_follows_another_one() 
         ("你好，我昨天晚上在你们商店买了一双靴子，穿着太小，怎么退货呢", ["怎么退货呢"]),
         # The last clause is about nothing by itself.
         (
-            "When my old blue boat makes strange loud noises near the coast, what do I do?",
-            ["When my old blue boat makes strange loud noises near the coast"],
+            "When my boat Anna makes strange loud noises near Bergen cold mornings, what do I do?",
+            ["When my boat Anna makes strange loud noises near Bergen cold mornings"],
         ),
         ("Do boots, socks and gloves cost 1,000 crowns?", []),
         (" \n? ", []),
