@@ -50,8 +50,8 @@ export class Conversation {
   readonly #around: Circumstances;
   readonly #audience: Audience;
   readonly #deadline = new Deadline((limit, slept) => this.#expired(limit, slept));
-  readonly #turns: Turn[];
-  #state: State;
+  readonly #turns: Turn[] = [];
+  #state: State = "idle";
   #request = new AbortController();
   #from: AnswerSource | undefined;
   #made = 0;
@@ -64,12 +64,9 @@ export class Conversation {
   /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
-  /** `before`: the turns of an earlier page. Only `retry` sends a failed message again. */
-  constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
+  constructor(around: Circumstances, audience: Audience) {
     this.#around = around;
     this.#audience = audience;
-    this.#turns = [...before];
-    this.#state = isFinished(before.at(-1)?.ending ?? "whole") ? "idle" : "disconnected";
   }
 
   get turns(): readonly Turn[] {
@@ -141,6 +138,12 @@ export class Conversation {
     this.#request.abort();
     this.#turns.length = 0;
     this.#state = "idle";
+  }
+
+  /** Adds the turns of other pages. Only `retry` sends a failed message again. */
+  restore(turns: readonly Turn[]): void {
+    this.#turns.push(...turns);
+    if (!isFinished(turns.at(-1)?.ending ?? "whole")) this.#state = "disconnected";
   }
 
   /** Removes all turns but the last, whose answer is in progress. */

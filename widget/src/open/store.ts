@@ -36,6 +36,7 @@ export class Store {
   readonly #area: () => Area | undefined;
   #owner = NOBODY;
   #isOn = true;
+  #written: string | undefined;
 
   /** `area` returns the storage and may throw; called each time, as access may be revoked. */
   constructor(apiUrl: URL, area: () => Area | undefined) {
@@ -84,6 +85,15 @@ export class Store {
     }
   }
 
+  /** Whether another page has written the record. Never throws. */
+  get isStale(): boolean {
+    try {
+      return (this.#area()?.getItem(this.#key) ?? this.#written) !== this.#written;
+    } catch {
+      return false;
+    }
+  }
+
   /** The stored values; invalid values are left out. Never throws. */
   read(): Stored {
     const record = this.#record();
@@ -105,8 +115,10 @@ export class Store {
     if (!this.#isOn) return;
     const { user, expiresAt: until } = this.#owner;
     const stored = { ...this.read(), ...change, user, until };
+    const written = JSON.stringify({ ...stored, turns: bounded(stored.turns) });
     try {
-      this.#area()?.setItem(this.#key, JSON.stringify({ ...stored, turns: bounded(stored.turns) }));
+      this.#area()?.setItem(this.#key, written);
+      this.#written = written;
     } catch {
       // Storage is blocked or full.
     }

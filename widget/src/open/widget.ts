@@ -46,7 +46,7 @@ export class Widget implements Acts, Audience {
       chance: Math.random,
       newId: uuid,
     };
-    this.#conversation = new Conversation(around, this, stored.turns);
+    this.#conversation = new Conversation(around, this);
     this.#view = new View(
       parts,
       this.#conversation,
@@ -188,7 +188,8 @@ export class Widget implements Acts, Audience {
 
   #restore({ turns, isOpen, unread }: Stored): void {
     this.#setUnread(unread);
-    this.kept(this.#parts.transport.chat);
+    this.kept(this.#parts.transport.restore());
+    this.#conversation.restore(turns);
     const hasTurns = turns.length > 0;
     if (hasTurns) {
       this.#view.restored(turns);
@@ -200,7 +201,7 @@ export class Widget implements Acts, Audience {
   }
 
   #listen(): void {
-    const { owner, page } = this.#parts;
+    const { owner, page, store } = this.#parts;
     const conversation = this.#conversation;
     const events = {
       online: () => {
@@ -209,9 +210,14 @@ export class Widget implements Acts, Audience {
       },
       offline: () => this.#view.status(this.#conversation),
       left: () => conversation.leave(),
-      woken: () => {
+      woken: (event?: Partial<PageTransitionEvent>) => {
         owner.check();
         conversation.wake();
+        // Back from the browser's cache of pages, after the visitor has written on others.
+        if (event?.persisted && store.isStale) {
+          this.#clear();
+          this.#restore(store.read());
+        }
       },
       hidden: () => {
         if (isBusy(conversation.state)) this.#save();

@@ -148,7 +148,8 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     " type.prototype.toJSON = undefined; type.prototype.title = 'Wrong'; }" +
     "Array.prototype.toJSON = function () { return '[' + this.join() + ']'; };" +
     "Array.from = (all) => Array.prototype.slice.call(all);" +
-    "Function.prototype.bind = function (self) { const fn = this; return () => fn.call(self); };",
+    "Function.prototype.bind = function (self) { const fn = this; return () => fn.call(self); };" +
+    "HTMLElement.prototype.remove = function () { this.parentNode.removeChild(this); return this; };",
   "a monitor: fetch, JSON, promises and timers wrapped":
     "const real = fetch; window.fetch = async function (...all) {" +
     " const response = await real.apply(window, all); response.clone(); return response; };" +

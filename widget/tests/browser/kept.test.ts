@@ -2,9 +2,9 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, refusal } from "../scripted-service.ts";
+import { answer, chunk, inSession, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
-import { daily, eventually, pause, stage, type Visit, visitOf } from "./harness.ts";
+import { daily, eventually, interest, pause, stage, type Visit, visitOf } from "./harness.ts";
 
 const it = stage();
 
@@ -409,6 +409,60 @@ for (const persist of ["session", "local"]) {
       expect(errors).toEqual([]);
     },
   );
+}
+
+for (const isStored of [true, false]) {
+  test(`back on a page that the browser has kept: the chat has what other pages added; stored: ${isStored} (W1)`, async () => {
+    const play = (text: string) =>
+      isStored ? inSession(answer([text]), "s1", "t1") : answer([text]);
+    it.service.script(...["one", "two", "three"].map(play), answer(["new"]));
+    const html = pageWith({
+      "data-api-url": it.service.url,
+      "data-open": "",
+      "data-lang": "en",
+      "data-persist": "local",
+    });
+    const first = await it.open(it.site.page("/", html));
+    const ask = async ({ send, idle }: Visit, question: string) => {
+      await send(question);
+      await idle();
+    };
+    // Chromium's headless shell keeps no page: another tab stands for the pages after this one.
+    const back = ({ page }: Visit) =>
+      page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+    await ask(first, "first");
+    it.service.kept = [
+      { role: "user", content: "first", status: "ok" },
+      { role: "assistant", content: "one", status: "ok" },
+    ];
+    const tab = await first.page.context().newPage();
+    await tab.goto(first.page.url());
+    await interest(tab);
+    const second = visitOf(tab, first.errors);
+    await ask(second, "second");
+    await back(first);
+    await eventually(() => first.answers.allInnerTexts(), ["one", "two"]);
+    await ask(first, "third");
+    expect(await first.answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+    await back(second);
+    await eventually(() => second.answers.allInnerTexts(), ["one", "two", "three"]);
+    // Nothing was added: what the visitor has open is not drawn anew.
+    await first.page.evaluate(() => {
+      document
+        .querySelector("kefu-chat")
+        ?.shadowRoot?.querySelector(".turn")
+        ?.classList.add("same");
+    });
+    await back(first);
+    expect(await first.page.locator("kefu-chat .same").count()).toBe(1);
+    await tab.evaluate(() => window.ChatWidget?.reset());
+    await back(first);
+    await eventually(() => first.page.locator("kefu-chat .turn").count(), 0);
+    await ask(first, "of another chat");
+    const body = it.service.received.at(-1)?.body;
+    expect([body?.session_id, body?.messages?.length ?? 1]).toEqual([undefined, 1]);
+    expect(first.errors).toEqual([]);
+  });
 }
 
 test("full storage: it works, without an error (W10)", async () => {

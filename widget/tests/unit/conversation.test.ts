@@ -111,8 +111,8 @@ function trial(settings: Settings = {}): Trial {
       newId: () => crypto.randomUUID(),
     },
     watch,
-    settings.before,
   );
+  conversation.restore(settings.before ?? []);
   return {
     watch,
     conversation,

@@ -2,7 +2,7 @@
 
 import { atEnd } from "../../answer/at-end.ts";
 import type { AnswerTexts } from "../../answer/english.ts";
-import { element } from "../../open/view/dom.ts";
+import { element, takeOut } from "../../open/view/dom.ts";
 
 export interface LostLine {
   show(): void;
@@ -22,6 +22,6 @@ export function lostLine(
       atEnd(log, () => log?.querySelector(".turn:last-child")?.append(line));
       speak(reconnecting);
     },
-    remove: () => line.remove(),
+    remove: () => takeOut(line),
   };
 }

@@ -7,7 +7,7 @@
  */
 
 import type { Feature, Kit } from "../../answer/feature.ts";
-import { adopt, button, element } from "../../open/view/dom.ts";
+import { adopt, button, element, takeOut } from "../../open/view/dom.ts";
 import { CLOSE, icon } from "../../open/view/icons.ts";
 import { type Settings, textOf } from "../../settings.ts";
 import stylesheet from "./tip.css";
@@ -68,7 +68,7 @@ function showTip(root: ShadowRoot, settings: Settings, dismiss: string): void {
   const node = element("div", { className: "tip", role: "status" });
   const end = (): void => {
     gone.abort();
-    node.remove();
+    takeOut(node);
   };
   const remember = (): void => {
     if (settings.persist !== "none") store(page);

@@ -49,13 +49,19 @@ export class KeptTransport implements Transport, KeptChat {
     this.#around = around;
     const { apiUrl, lang } = around;
     this.#stateless = new StatelessTransport(apiUrl, (url, init) => this.#ask(url, init), lang);
-    this.#session = sessionOf(around.store.read().session);
+    this.restore();
     around.owner.onCleared(() => {
       this.#isFull = false;
       this.#session = undefined;
       this.#unsent.clear();
       around.changed(undefined);
     });
+  }
+
+  /** Takes over the stored session, and returns its chat. */
+  restore(): KeptChat | undefined {
+    this.#session = sessionOf(this.#around.store.read().session);
+    return this.chat;
   }
 
   ready(turn: Turn): Promise<void> | undefined {

@@ -1,7 +1,7 @@
 /** The text that the visitor must accept before anything is sent, if the site has such a text. */
 
 import type { Texts } from "../english.ts";
-import { button, element } from "./dom.ts";
+import { button, element, takeOut } from "./dom.ts";
 
 /** Within this time after sending, Enter or a click is a repetition and no consent. */
 const SETTLE_MS = 500;
@@ -53,7 +53,7 @@ export class Consent {
 
   #agree(given: () => void): void {
     this.#isGiven = true;
-    this.node.remove();
+    takeOut(this.node);
     given();
     this.#waiting?.();
   }

@@ -32,3 +32,11 @@ export function adopt(root: ShadowRoot | null, styles: string): void {
   sheet.replaceSync(styles);
   root?.adoptedStyleSheets.push(sheet);
 }
+
+/**
+ * Takes a node out of where it is, if it is anywhere. Prototype.js, which old shops have, replaces
+ * `remove` by a function that throws otherwise.
+ */
+export function takeOut(node: ChildNode): void {
+  node.replaceWith();
+}

@@ -8,7 +8,7 @@ import type { UseAnswer } from "../../answer/answer.ts";
 import type { Texts } from "../english.ts";
 import { endingText } from "../status.ts";
 import { isFinished, type Turn } from "../turn.ts";
-import { button, element } from "./dom.ts";
+import { button, element, takeOut } from "./dom.ts";
 import { type Writer, writerOf } from "./writer.ts";
 
 /** Maximum distance from the end, in pixels, at which the list scrolls with the growing text. */
@@ -204,7 +204,7 @@ export class Transcript {
 
   #wait(isWaiting: boolean): void {
     if (isWaiting) this.#last?.node.append(this.#dots);
-    else this.#dots.remove();
+    else takeOut(this.#dots);
     this.follow();
   }
 

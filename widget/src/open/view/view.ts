@@ -9,7 +9,7 @@ import { noticeOf, statusOf } from "../status.ts";
 import type { Rating, Turn, Waiting } from "../turn.ts";
 import { Composer } from "./composer.ts";
 import { Consent } from "./consent.ts";
-import { adopt, element } from "./dom.ts";
+import { adopt, element, takeOut } from "./dom.ts";
 import { Launcher } from "./launcher.ts";
 import { COVERS_PAGE, Panel } from "./panel.ts";
 import { suggestionBar } from "./suggestion-bar.ts";
@@ -107,12 +107,12 @@ export class View {
 
   restored(turns: readonly Turn[]): void {
     this.transcript.restored(turns);
-    this.#suggestions.remove();
+    takeOut(this.#suggestions);
   }
 
   asked(turn: Turn): void {
     this.transcript.asked(turn);
-    this.#suggestions.remove();
+    takeOut(this.#suggestions);
   }
 
   /** Shows the state below the title. */
