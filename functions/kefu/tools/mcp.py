@@ -9,12 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from kefu import __version__
 from kefu.errors import UpstreamUnavailable
-from kefu.tools.mcp_wire import NEWEST, OLDER, Json, McpFailed, header_value, result_of
+from kefu.tools.mcp_wire import (
+    NEWEST,
+    OLDER,
+    Json,
+    McpFailed,
+    has_result,
+    header_value,
+    result_of,
+)
 from kefu.tools.request import NoResponse, NotSent, Send, ToolRequest, ToolResponse
 
 MAX_PAGES: Final = 10
@@ -158,7 +167,8 @@ class McpClient:
         every = {"Accept": "application/json, text/event-stream"}
         try:
             every |= {"Content-Type": "application/json", **await self._headers(), **headers}
-            request = ToolRequest("POST", self._url, every, body.encode(), keep)
+            ends = partial(has_result, id=id) if id is not None else None
+            request = ToolRequest("POST", self._url, every, body.encode(), keep, ends)
             if keep:
                 with suppress(NotSent, NoResponse):
                     return await self._send(request)

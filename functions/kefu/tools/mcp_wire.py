@@ -86,11 +86,23 @@ def result_of(response: ToolResponse, id: int) -> Json:
     return result
 
 
+def has_result(response: ToolResponse, id: int) -> bool:
+    """Whether a stream of events, which its server may keep open, has the response to a request."""
+    body = response.body
+    has_end = body.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+    # Before that, not each of many notifications is parsed with all those before it.
+    may_have = b'"result"' in body or b'"error"' in body
+    return has_end and may_have and _is_stream(response) and bool(_message(response, id))
+
+
+def _is_stream(response: ToolResponse) -> bool:
+    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+
 def _message(response: ToolResponse, id: int) -> Json:
     """The response to the request with this id, from JSON or from a stream of events; else {}."""
     text = response.body.decode(errors="replace")
-    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-    for data in _events(text) if is_stream else (text,):
+    for data in _events(text) if _is_stream(response) else (text,):
         try:
             message = _parsed(data)
         except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 MAX_BODY = 1_000_000
@@ -17,6 +17,10 @@ class ToolRequest(NamedTuple):
     keep: bool = False
     """Whether a kept connection may be used, as for each GET. Only for a request that may be sent
     again: its peer may have closed the connection just before.
+    """
+    is_answered: Callable[[ToolResponse], bool] | None = None
+    """Whether the part of a response that has come is all that is wanted: the peer may keep a
+    stream of events open.
     """
 
 

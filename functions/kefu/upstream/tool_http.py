@@ -12,6 +12,8 @@ from kefu.upstream.public_web import Address, may_have_pages
 from kefu.upstream.transport import failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpx
 
 _CONNECTIONS = 100
@@ -55,7 +57,7 @@ class ToolHttp:
         try:
             response = await self._client(service).send(made, stream=True, follow_redirects=False)
             try:
-                return await _read(response)
+                return await _read(response, request.is_answered)
             finally:
                 await response.aclose()
         except (aiohttp.InvalidURL, httpx.InvalidURL, UnicodeError) as error:
@@ -107,15 +109,21 @@ def _prepared(request: ToolRequest) -> tuple[_Service, httpx.Request]:
     return _Service(f"{parts.scheme}://{parts.netloc}/", port, keep), made
 
 
-async def _read(response: httpx.Response) -> ToolResponse:
+async def _read(
+    response: httpx.Response, is_answered: Callable[[ToolResponse], bool] | None
+) -> ToolResponse:
+    headers = {name.lower(): value for name, value in response.headers.items()}
     body = bytearray()
+
+    def read() -> ToolResponse:
+        is_whole = len(body) <= MAX_BODY
+        return ToolResponse(response.status_code, headers, bytes(body[:MAX_BODY]), is_whole)
+
     async for part in response.aiter_raw():
         body += part
-        if len(body) > MAX_BODY:
+        if len(body) > MAX_BODY or (is_answered and is_answered(read())):
             break
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    is_whole = len(body) <= MAX_BODY
-    return ToolResponse(response.status_code, headers, bytes(body[:MAX_BODY]), is_whole)
+    return read()
 
 
 def _reason(error: Exception) -> str:

@@ -6,12 +6,14 @@ import asyncio
 import gc
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from kefu.tools.mcp import McpCall, McpClient
 from kefu.tools.request import MAX_BODY, NoResponse, NotSent, ToolRequest
 from kefu.upstream.tool_http import ToolHttp
 from tests.fakes.certificate import self_signed
@@ -68,6 +70,30 @@ def after_request(last: bytes = b"", end: Behaviour = bool) -> Behaviour:
         end(connection)
 
     return behave
+
+
+async def test_a1_a_stream_of_events_that_stays_open_ends_with_the_response(
+    send: ToolHttp,
+) -> None:
+    """MCP's servers should close it, but need not: the call would end with its time, unsure."""
+    progress = b'data: {"method": "notifications/progress", "params": {"error": 0}}\r\n\r\n'
+    result = b'data: {"id": 2, "result": {"content": []}}\r\n\r\n'
+
+    def behave(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream\r\n\r\n")
+        for part in (progress, result[:9], result[9:] + b": ping\r\n\r\n"):
+            connection.sendall(part)
+            time.sleep(0.05)
+        connection.recv(1)  # until the client ends the connection
+
+    async def headers() -> Mapping[str, str]:
+        return {}
+
+    async with peer(behave) as address:
+        mcp = McpClient(f"http://{address}/mcp", headers, send, asyncio.create_task)
+        answered = await asyncio.wait_for(mcp.call("list", {}, McpCall()), 8)
+    assert answered == {"content": []}
 
 
 async def test_a1_a_response_is_read_whole_with_its_headers(shop: ToolShop, send: ToolHttp) -> None:
