@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kefu.knowledge.extract.encoding import decoded
 from kefu.knowledge.extract.html import Html, read_html
@@ -21,6 +21,15 @@ MAX_FILE_BYTES = 50 << 20
 
 LARGEST_TEXT = 50_000_000
 """Characters that a compressed file may unpack to."""
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PARAGRAPH, _TABLE, _TEXT_BOX = f"{_WORD}p", f"{_WORD}tbl", f"{_WORD}txbxContent"
+_CHARACTERS = [f"{_WORD}{name}" for name in ("t", "tab", "ptab", "br", "cr", "noBreakHyphen")]
+_NOT_SHOWN = {
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
+    *(f"{_WORD}{name}" for name in ("del", "moveFrom", "pPr", "rt")),
+}
+"""A second copy, tracked deletions, the properties of a paragraph, and how signs are said."""
 
 
 class Unreadable(Exception):
@@ -86,6 +95,7 @@ def _docx(data: bytes, url: str) -> PageText:
     import zipfile
 
     import docx
+    from docx.text.paragraph import Paragraph
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -95,21 +105,66 @@ def _docx(data: bytes, url: str) -> PageText:
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise Unreadable(f"not a readable Word file: {error}") from None
     blocks = list[Block]()
-    for part in document.iter_inner_content():
-        if isinstance(part, docx.table.Table):
-            rows = [" | ".join(cell.text.strip() for cell in row.cells) for row in part.rows]
+    for part in _parts(document.element.body):
+        if part.tag == _TABLE:
+            rows = _rows(part)
             head = rows[0] if len(rows) > 1 else ""
             blocks += [
                 Block(row, head=head if at else "")
                 for at, row in enumerate(rows)
                 if row.strip(" |")
             ]
-        elif text := part.text.strip():
-            name = (part.style.name if part.style else "") or ""
+        elif text := _line(part).strip():
+            style = Paragraph(part, document).style
+            name = (style.name if style else "") or ""
+            if name.lower().startswith("toc "):
+                continue  # the table of contents
             level = int(name[8]) if name[:8] == "Heading " and name[8:].isdigit() else 0
             blocks.append(Block(text, 1 if name == "Title" else min(level, 6)))
     heading = next((one.text for one in blocks if one.level), "")
     return PageText(url, document.core_properties.title or heading or _name(url), blocks)
+
+
+def _nearest(node: Any, *tags: str) -> Iterator[Any]:
+    """The elements in it with one of the tags, but none within another."""
+    for child in node:
+        if child.tag in tags:
+            yield child
+        elif child.tag not in _NOT_SHOWN:
+            yield from _nearest(child, *tags)
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    """The paragraphs and tables in it. The text boxes of a paragraph follow it."""
+    for part in _nearest(node, _PARAGRAPH, _TABLE):
+        yield part
+        if part.tag == _PARAGRAPH:
+            yield from _parts(part)
+
+
+def _line(paragraph: Any) -> str:
+    return "".join(
+        str(one) for one in _nearest(paragraph, *_CHARACTERS, _TEXT_BOX) if one.tag != _TEXT_BOX
+    )
+
+
+def _rows(table: Any) -> list[str]:
+    """A cell of several columns is there once; one of several rows is in each of them."""
+    rows, above = list[str](), dict[int, str]()
+    for row in _nearest(table, f"{_WORD}tr"):
+        cells, column = list[str](), 0
+        for cell in _nearest(row, f"{_WORD}tc"):
+            text = above.get(column, "") if cell.vMerge == "continue" else _cell(cell)
+            cells.append(text)
+            above[column] = text
+            column += cell.grid_span
+        rows.append(" | ".join(cells))
+    return rows
+
+
+def _cell(cell: Any) -> str:
+    lines = ("\n".join(_rows(one)) if one.tag == _TABLE else _line(one) for one in _parts(cell))
+    return "\n".join(lines).strip()
 
 
 _QUESTION = ("question", "q", "问题", "問題")

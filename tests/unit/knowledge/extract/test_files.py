@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 
+import docx
 import pytest
+from docx.enum.style import WD_STYLE_TYPE
+from docx.oxml import parse_xml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +75,101 @@ def test_a_word_file_keeps_its_headings_and_tables() -> None:
         Block("We are open every day."),
         Block("Monday | 9 to 5"),
     ]
+
+
+def word_of(body: str) -> Sequence[Block]:
+    """The blocks of a Word file with this body."""
+    document = docx.Document()
+    names = "http://schemas.openxmlformats.org"
+    parsed = parse_xml(
+        f'<w:body xmlns:w="{names}/wordprocessingml/2006/main"'
+        f' xmlns:mc="{names}/markup-compatibility/2006">{body}</w:body>'
+    )
+    for at, part in enumerate(parsed):
+        document.element.body.insert(at, part)
+    file = io.BytesIO()
+    document.save(file)
+    return read_file(file.getvalue(), ".docx", "a.docx")[0].page.blocks
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
+def sdt(content: str) -> str:
+    return f"<w:sdt><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "text"),
+    [
+        (f"{run('within ')}<w:ins>{run('30 days')}</w:ins>{run(' of')}", "within 30 days of"),
+        ("<w:del><w:r><w:delText>14</w:delText></w:r></w:del>" + run("30"), "30"),
+        (f"<w:moveFrom>{run('a')}</w:moveFrom><w:moveTo>{run('b')}</w:moveTo>", "b"),
+        (run("call ") + sdt(run("555")), "call 555"),
+        (f"<w:smartTag>{run('Oslo')}</w:smartTag>", "Oslo"),
+        (f"<w:fldSimple w:instr='DATE'>{run('May')}</w:fldSimple>", "May"),
+        (f"<w:hyperlink><w:ins>{run('a list')}</w:ins></w:hyperlink>", "a list"),
+        (
+            "<w:pPr><w:tabs><w:tab/></w:tabs></w:pPr><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t></w:r>",
+            "a\tb",
+        ),
+        ("<w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:br w:type='page'/></w:r>", "a\nb"),
+        (f"<w:r><w:ruby><w:rt>{run('tuì')}</w:rt>{run('退')}</w:ruby></w:r>", "退"),
+    ],
+)
+def test_a_paragraph_of_word_has_all_text_that_is_shown(paragraph: str, text: str) -> None:
+    assert word_of(f"<w:p>{paragraph}</w:p>") == [Block(text)]
+
+
+def test_the_content_controls_of_word_have_paragraphs_rows_and_cells() -> None:
+    def cell(text: str) -> str:
+        return f"<w:tc><w:p>{run(text)}</w:p></w:tc>"
+
+    row = f"<w:tr>{cell('Oslo')}{sdt(cell('3 days'))}</w:tr>"
+    assert word_of(sdt(f"<w:p>{run('Hello')}</w:p><w:tbl>{sdt(row)}</w:tbl>")) == [
+        Block("Hello"),
+        Block("Oslo | 3 days"),
+    ]
+
+
+def test_a_text_box_of_word_follows_its_paragraph_once() -> None:
+    box = f"<w:txbxContent><w:p>{run('in the box')}</w:p></w:txbxContent>"
+    choice = f"<mc:Choice Requires='wps'>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+    paragraph = f"{run('before ')}<w:r><mc:AlternateContent>{choice}</mc:AlternateContent></w:r>"
+    assert word_of(f"<w:p>{paragraph}{run('after')}</w:p>") == [
+        Block("before after"),
+        Block("in the box"),
+    ]
+
+
+def test_a_merged_cell_of_word_is_once_in_a_row_and_has_its_tables() -> None:
+    document = docx.Document()
+    table = document.add_table(3, 3)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "Country"
+    table.cell(0, 2).text = "Days"
+    table.cell(1, 0).merge(table.cell(2, 0)).text = "Norway"
+    table.cell(1, 1).text, table.cell(1, 2).text = "Oslo", "3"
+    table.cell(2, 1).text = "Bergen"
+    inner = table.cell(2, 2).add_table(1, 2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "5", "by ship"
+    file = io.BytesIO()
+    document.save(file)
+    assert read_file(file.getvalue(), ".docx", "a.docx")[0].page.blocks == [
+        Block("Country | Days"),
+        Block("Norway | Oslo | 3", head="Country | Days"),
+        Block("Norway | Bergen | 5 | by ship", head="Country | Days"),
+    ]
+
+
+def test_the_table_of_contents_of_word_is_left_out() -> None:
+    document = docx.Document()
+    document.styles.add_style("toc 1", WD_STYLE_TYPE.PARAGRAPH)
+    document.add_paragraph("Delivery\t3", "toc 1")
+    document.add_heading("Delivery", 1)
+    file = io.BytesIO()
+    document.save(file)
+    assert read_file(file.getvalue(), ".docx", "a.docx")[0].page.blocks == [Block("Delivery", 1)]
 
 
 def test_a_table_of_questions_becomes_sections() -> None:
