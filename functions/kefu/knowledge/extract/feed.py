@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin
 from xml.etree.ElementTree import Element, ParseError, iterparse
@@ -37,16 +37,31 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 
 def read_feed(data: bytes, end: str, url: str, charset: str = "") -> list[PageText]:
     """The items of a feed that have a title. `url` is the base of relative links, and the address
-    of items without a link. Raises Unreadable. For the reader's process alone.
+    of items without a link. Items with the same address, such as the sizes of a boot, are one page.
+    Raises Unreadable. For the reader's process alone.
     """
     try:
         rows = list(_xml(data) if end == ".xml" else _texts(data, end, charset))
     except (ParseError, csv.Error, ValueError) as error:
         raise Unreadable(f"not a readable feed: {error}") from None
-    pages = [page for row in rows if (page := _page(row, url))]
+    pages = dict[str, list[PageText]]()
+    for number, row in enumerate(rows, 1):
+        if page := _page(row, url, number):
+            pages.setdefault(page.url, []).append(page)
     if not pages:
         raise Unreadable("a feed needs items with a title")
-    return pages
+    return [_joined(same) for same in pages.values()]
+
+
+def _joined(pages: Sequence[PageText]) -> PageText:
+    """One page with a section for each of the pages. What they have in common is there once."""
+    if len(pages) == 1:
+        return pages[0]
+    blocks, known = list[Block](), set[Block]()
+    for page in pages:
+        blocks += [Block(page.title, 2), *(one for one in page.blocks if one not in known)]
+        known.update(page.blocks)
+    return pages[0]._replace(blocks=blocks)
 
 
 def _xml(data: bytes) -> Iterator[Row]:
@@ -101,7 +116,7 @@ def _first(row: Row, names: tuple[str, ...]) -> str:
     return next((row[name] for name in names if name in row), "")
 
 
-def _page(row: Row, url: str) -> PageText | None:
+def _page(row: Row, url: str, number: int) -> PageText | None:
     title, link, id = _first(row, _TITLE), _first(row, _LINK), _first(row, _ID)
     if not title:
         return None
@@ -120,6 +135,6 @@ def _page(row: Row, url: str) -> PageText | None:
     text = _first(row, _TEXT)
     tree = LexborHTMLParser(text) if "<" in text else None
     described = list(read_blocks(tree, url)) if tree else [Block(text)]
-    address = urljoin(url, link) if link else f"{url}#{id}"
+    address = urljoin(url, link) if link else f"{url}#{id or number}"
     blocks = [one for one in (Block(line), *described) if one.text]
     return PageText(address, title, blocks, language)

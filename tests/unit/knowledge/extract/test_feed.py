@@ -8,7 +8,7 @@ import pytest
 
 from kefu.knowledge.extract.feed import read_feed
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.pages import PageText
+from kefu.knowledge.pages import Block, PageText
 
 URL = "https://shop.example/feed"
 MERCHANT = """<?xml version="1.0"?><rss xmlns:g="http://base.google.com/ns/1.0" version="2.0">
@@ -64,6 +64,23 @@ def test_g34_a_chinese_feed_has_chinese_names() -> None:
     rows = "编号,名称,价格,库存\n7,登山靴,99 CNY,in_stock\n"
     [page] = read_feed(rows.encode("gbk"), ".csv", URL, "gbk")
     assert (page.url, texts(page)) == (f"{URL}#7", ["价格: 99 CNY | 库存: 有货 | 编号: 7"])
+
+
+def test_g34_the_items_with_one_link_are_the_sections_of_a_page() -> None:
+    rows = [ROW | {"id": size, "title": f"Boot {size}", "description": "Warm."} for size in "SML"]
+    [page] = read_feed(json.dumps(rows).encode(), ".json", URL)
+    assert (page.url, page.title) == ("https://shop.example/boot", "Boot S")
+    facts = [Block(f"Price: 9 EUR | Number: {size} | colour: red, blue") for size in "SML"]
+    assert page.blocks == [
+        *(Block("Boot S", 2), facts[0], Block("Warm.")),
+        *(Block("Boot M", 2), facts[1]),
+        *(Block("Boot L", 2), facts[2]),
+    ]
+
+
+def test_g34_items_without_link_and_id_are_pages_by_their_number() -> None:
+    pages = read_feed(b"title,price\nBoot,9 EUR\n,\nSock,2 EUR\n", ".csv", URL)
+    assert [(one.url, one.title) for one in pages] == [(f"{URL}#1", "Boot"), (f"{URL}#3", "Sock")]
 
 
 @pytest.mark.parametrize(
