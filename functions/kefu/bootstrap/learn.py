@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -74,12 +75,14 @@ def learn(
     last = _last(options.output)
     known = {url: _state(one) for url, one in last.items()}
     outcomes, bodies = dict[str, PageOutcome](), 0
+    files = _Files(sources, options.base, note)
     for source in sources:
-        if source.startswith(("http://", "https://")):
-            found, read = asyncio.run(_crawl(source, known, options, note))
+        if _is_site(source):
+            crawled, read = asyncio.run(_crawl(source, known, options, note))
             bodies += read
+            found = [files.unless_taken(one, f"{one.url} of {source}") for one in crawled]
         else:
-            found = list(_files(Path(source), options.base, note))
+            found = list(files.read(Path(source), outcomes))
         outcomes |= {one.url: one for one in found}
     report = LearningReport(list(outcomes.values()), len(last), bodies)
     if not report.pages or report.is_too_small:
@@ -145,8 +148,8 @@ class Shown(NamedTuple):
 
 def show(source: str, options: Options) -> Shown | str:
     """Read one page without the frame of the last run's pages; or return the error."""
-    if not source.startswith(("http://", "https://")):
-        (outcome, *_) = _files(Path(source), options.base, lambda _: None)
+    if not _is_site(source):
+        (outcome, *_) = _Files([source], options.base, lambda _: None).read(Path(source), {})
     else:
         outcome = asyncio.run(read_one(source, options.private_hosts))
     if outcome.page is None:
@@ -213,21 +216,58 @@ def _problems(report: LearningReport) -> list[PageProblem]:
     ]
 
 
-def _files(root: Path, base: str, note: Callable[[PageOutcome], None]) -> Iterator[PageOutcome]:
-    """The pages of a folder, or of one file. Raises OSError."""
-    if not root.exists():
-        raise FileNotFoundError(f"{root} does not exist")
-    paths = sorted(_walk(root)) if root.is_dir() else [root]
-    folder = root if root.is_dir() else root.parent
-    with closing(PageReader()) as reader:
-        for path in paths:
-            url = _address(path.relative_to(folder), base)
-            if root.is_dir() and _leaves(path, root):
-                outcome = PageOutcome(url, "skipped", "a link that leads out of the folder")
-            else:
-                outcome = _read(path, url, reader)
-            note(outcome)
-            yield outcome
+class _Files:
+    """Reads the sources that are folders and files, and knows which file has which address."""
+
+    def __init__(
+        self, sources: Sequence[str], base: str, note: Callable[[PageOutcome], None]
+    ) -> None:
+        folders = [_folder(Path(one)).resolve() for one in sources if not _is_site(one)]
+        self._above = os.path.commonpath(folders) if folders else ""
+        """The folder of all sources. Without a base, paths below it are the addresses."""
+        self._base = base
+        self._note = note
+        self._taken = dict[str, Path]()
+
+    def read(self, root: Path, others: Mapping[str, PageOutcome]) -> Iterator[PageOutcome]:
+        """The pages of a folder, or of one file. `others`: those read before. Raises OSError."""
+        if not root.exists():
+            raise FileNotFoundError(f"{root} does not exist")
+        paths = sorted(_walk(root)) if root.is_dir() else [root]
+        folder = _folder(root)
+        below = Path() if self._base else folder.resolve().relative_to(self._above)
+        with closing(PageReader()) as reader:
+            for path in paths:
+                url = _address(below / path.relative_to(folder), self._base)
+                if root.is_dir() and _leaves(path, root):
+                    outcome = PageOutcome(url, "skipped", "a link that leads out of the folder")
+                else:
+                    outcome = _read(path, url, reader)
+                if outcome.url in others and outcome.url not in self._taken:
+                    outcome = _skipped(outcome, str(path), "a page on the web")
+                elif self._taken.setdefault(outcome.url, path).resolve() != path.resolve():
+                    outcome = self.unless_taken(outcome, str(path))
+                self._note(outcome)
+                yield outcome
+
+    def unless_taken(self, outcome: PageOutcome, place: str) -> PageOutcome:
+        """The outcome; or one without a page, at its place, if a file has its address."""
+        first = self._taken.get(outcome.url)
+        return _skipped(outcome, place, str(first)) if first else outcome
+
+
+def _skipped(outcome: PageOutcome, place: str, first: str) -> PageOutcome:
+    if outcome.kind in {"skipped", "failed"}:
+        return outcome._replace(url=place)
+    return PageOutcome(place, "skipped", f"has the same address as {first}")
+
+
+def _is_site(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
+def _folder(root: Path) -> Path:
+    return root if root.is_dir() else root.parent
 
 
 def _walk(root: Path) -> Iterable[Path]:

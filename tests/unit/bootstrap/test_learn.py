@@ -217,6 +217,59 @@ def test_g13_show_says_what_the_file_has_of_a_page(tmp_path: Path) -> None:
     assert shown.others == 11
 
 
+def outcomes(folder: Path, files: dict[str, str], *sources: str, base: str = "") -> set[str]:
+    """Each outcome with its reason. Sources and places are below the folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    named = [one if one.startswith("http") else str(folder / one) for one in sources]
+    options = Options(folder / "site.kefu", base, hosts(named))
+    report = learn(named, options, lambda _: None)
+    return {
+        f"{one.kind} {one.url} {one.reason}".replace(f"{folder}/", "").strip()
+        for one in report.outcomes
+    }
+
+
+def test_files_of_the_same_name_in_two_folders_are_two_pages(tmp_path: Path) -> None:
+    files = {"en/faq.md": "Questions.", "de/faq.md": "Fragen.", "more.md": "More."}
+    assert outcomes(tmp_path, files, "en", "de", "more.md") == {
+        "learnt en/faq.md",
+        "learnt de/faq.md",
+        "learnt more.md",
+    }
+
+
+def test_files_with_the_same_address_are_named(tmp_path: Path) -> None:
+    written = "---\nurl: https://a.example/c\n---\nHats."
+    files = {"help.md": "Boots.", "help/index.md": "Socks.", "c.md": written, "d.md": written}
+    assert outcomes(tmp_path, files, ".", base="https://a.example") == {
+        "learnt https://a.example/help",
+        "skipped help.md has the same address as help/index.md",
+        "learnt https://a.example/c",
+        "skipped d.md has the same address as c.md",
+    }
+
+
+def test_a_file_that_is_read_twice_is_one_page(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, {"a/b.md": "Socks."}, "a", "a/b.md") == {"learnt b.md"}
+
+
+def test_a_file_and_a_page_on_the_web_with_the_same_address_are_named(
+    site: Site, tmp_path: Path
+) -> None:
+    site.pages["/"] = html("Shop")
+    files = {"a.md": f"---\nurl: {site.url}/\n---\nBoots."}
+    assert outcomes(tmp_path, files, "a.md", site.url) == {
+        f"learnt {site.url}/",
+        f"skipped {site.url}/ of {site.url} has the same address as a.md",
+    }
+    assert outcomes(tmp_path, files, site.url, "a.md") == {
+        f"learnt {site.url}/",
+        "skipped a.md has the same address as a page on the web",
+    }
+
+
 TAG = '<script src="https://chat.example/chat-widget.js" defer></script>'
 BAKERY = {
     "": "<h1>Strand bakery</h1><p>Fresh bread since 1931.</p>",
