@@ -178,3 +178,21 @@ def test_g31_answers_are_imported_before_the_first_start(tmp_path: Path) -> None
         environment = {"KEFU_STORE": "sqlite:///new.sqlite3"}
         done = kefu("answers", *arguments, folder=tmp_path, environment=environment)
         assert said in done.stdout, done.stderr
+
+
+def test_g31_answers_to_the_same_question_have_a_file_each(tmp_path: Path) -> None:
+    def answers(*arguments: str) -> str:
+        environment = {"KEFU_STORE": "sqlite:///new.sqlite3"}
+        done = kefu("answers", *arguments, folder=tmp_path, environment=environment)
+        return done.stdout + done.stderr
+
+    (tmp_path / "old").mkdir()
+    for id in ("delivery-c", "delivery-d", "delivery"):
+        (tmp_path / f"old/{id}.md").write_text(f"---\nquestion: Hats?\nid: {id}\n---\nYes.")
+    assert "saved: 3" in answers("import", "old")
+    answers("export", "new")
+    names = {path.name for path in (tmp_path / "new").iterdir()}
+    assert len(names) == 3
+    assert answers("import", "new", "--mirror") == "Answers read: 3, saved: 0, withdrawn: 0\n"
+    answers("export", "new", "--mirror")
+    assert names == {path.name for path in (tmp_path / "new").iterdir()}

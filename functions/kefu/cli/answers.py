@@ -7,6 +7,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 from kefu.bootstrap.clock import SystemClock
@@ -60,13 +61,20 @@ def _export(stored: Sequence[WrittenAnswer], folder: Path, *, mirror: bool) -> i
     files, _ = _read(folder, 0.0)
     places = {one.id: path for path, one in files.items()}
     for one in stored:
-        path = places.pop(one.id, folder / file_name(one))
+        path = places.pop(one.id, None) or _new_path(folder, one)
         path.write_text(as_file(one), "utf-8", newline="\n")
     for path in places.values() if mirror else ():
         path.unlink()
         sys.stdout.write(f"Removed: {clean(str(path))}\n")
     sys.stdout.write(f"Answers written to {clean(str(folder))}: {len(stored)}\n")
     return 0
+
+
+def _new_path(folder: Path, answer: WrittenAnswer) -> Path:
+    """A path that no file has: several answers may have the same question."""
+    more = (f"{answer.id}-{number}.md" for number in count(2))
+    names = chain((file_name(answer), f"{answer.id}.md"), more)
+    return next(path for name in names if not (path := folder / name).exists())
 
 
 async def _import(store: Sessions, options: argparse.Namespace, now: float) -> int:
