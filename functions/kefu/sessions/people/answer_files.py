@@ -31,7 +31,10 @@ from kefu.sessions.store.answers import (
 )
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"(\w+)[ \t]*:[ \t]*(.*?)[ \t]*")
+_READ = frozenset({"id", "question", "author", "page", "site", "created", "updated"})
+_COMMENT = re.compile(r"(?:[ \t]+#.*)?")
+_IN_APOSTROPHES = re.compile(rf"'((?:[^']|'')*)'{_COMMENT.pattern}")
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _ADDRESS = re.compile(r"https?://[^\s<>\"]+")
 _NO_SLUG = re.compile(r"[\W_]+")
@@ -72,7 +75,7 @@ def from_file(content: str, name: str, now: float) -> WrittenAnswer:
     front = _FRONT.match(content)
     if not front:
         raise ValueError("does not begin with `---` and the field `question`")
-    fields = {name: _value(text) for name, text in _FIELD.findall(front[1])}
+    fields = _fields(front[1])
     updated = _time(fields.get("updated", ""), now)
     answer = WrittenAnswer(
         fields.get("id") or f"file-{sha256(name.encode(errors='replace')).hexdigest()[:16]}",
@@ -102,14 +105,31 @@ def _check(answer: WrittenAnswer) -> None:
         raise ValueError(f"page: is longer than {MAX_ADDRESS} characters")
 
 
+def _fields(front: str) -> dict[str, str]:
+    """Raises ValueError for what is YAML, but no text on one line."""
+    fields, is_read = dict[str, str](), False
+    for number, line in enumerate(front.split("\n"), 2):
+        if field := _FIELD.fullmatch(line):
+            name, text = field.groups()
+            if is_read := name in _READ:
+                if text.startswith((">", "|", "&", "*", "[", "{")):
+                    raise ValueError(f"line {number}: {name}: put the text in quotes, on one line")
+                fields[name] = _value(text)
+        elif is_read and line.strip() and line[0] in " \t" and line.strip()[0] != "#":
+            raise ValueError(f"line {number}: a field is one line")
+    return fields
+
+
 def _value(text: str) -> str:
+    """The text without its quotes, and without a comment behind them."""
     if text.startswith('"'):
         try:
-            found = json.loads(text)
+            found, end = json.JSONDecoder().raw_decode(text)
         except ValueError:
-            found = text
-        return found if isinstance(found, str) else text
-    return text.strip("'")
+            return text
+        return str(found) if _COMMENT.fullmatch(text, end) else text
+    quoted = _IN_APOSTROPHES.fullmatch(text)
+    return quoted[1].replace("''", "'") if quoted else text
 
 
 def _date(at: float) -> str:
