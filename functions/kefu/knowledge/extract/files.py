@@ -22,6 +22,9 @@ MAX_FILE_BYTES = 50 << 20
 LARGEST_TEXT = 50_000_000
 """Characters that a compressed file may unpack to."""
 
+_NAMED = 20
+"""Damaged pages of a PDF that are named."""
+
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _TABLE, _TEXT_BOX = f"{_WORD}p", f"{_WORD}tbl", f"{_WORD}txbxContent"
 _CHARACTERS = [f"{_WORD}{name}" for name in ("t", "tab", "ptab", "br", "cr", "noBreakHyphen")]
@@ -42,8 +45,8 @@ def _text(text: str, url: str) -> PageText:
     return PageText(url, _name(url), blocks)
 
 
-def _pdf(data: bytes, url: str) -> PageText:
-    """Each page of a PDF is a part with the headings of the PDF's outline."""
+def _pdf(data: bytes, url: str) -> tuple[PageText, str]:
+    """Each page of a PDF is a part with the headings of the PDF's outline. Part two: a remark."""
     import pypdfium2
 
     try:
@@ -53,19 +56,26 @@ def _pdf(data: bytes, url: str) -> PageText:
     try:
         title = document.get_metadata_value("Title").strip()
         outline, path, blocks = _outline(document), list[Block](), list[Block]()
+        damaged = list[str]()
         for number in range(len(document)):
             anchor = f"page={number + 1}"
             headings = path = _path(path, outline[number], anchor)
-            sheet = document[number]
-            text = sheet.get_textpage().get_text_bounded()
-            sheet.close()
+            try:
+                sheet = document[number]
+                text = sheet.get_textpage().get_text_bounded()
+                sheet.close()
+            except pypdfium2.PdfiumError:
+                damaged.append(str(number + 1))
+                continue
             if lines := [Block(one) for one in _paragraphs(text)]:
                 blocks += [Block("", 0, anchor, apart=True), *headings, *lines]
     finally:
         document.close()
+    more = ", …" if len(damaged) > _NAMED else ""
+    remark = f"damaged, without page {', '.join(damaged[:_NAMED])}{more}" if damaged else ""
     if not blocks:
-        raise Unreadable("a PDF without text, such as a scan")
-    return PageText(url, title or _name(url), blocks)
+        raise Unreadable(remark or "a PDF without text, such as a scan")
+    return PageText(url, title or _name(url), blocks), remark
 
 
 def _outline(document: PdfDocument) -> Mapping[int, list[Block]]:
@@ -91,7 +101,7 @@ def _paragraphs(text: str) -> list[str]:
     return ["\n".join(kept[start : start + 5]) for start in range(0, len(kept), 5)]
 
 
-def _docx(data: bytes, url: str) -> PageText:
+def _docx(data: bytes, url: str) -> tuple[PageText, str]:
     import zipfile
 
     import docx
@@ -122,7 +132,7 @@ def _docx(data: bytes, url: str) -> PageText:
             level = int(name[8]) if name[:8] == "Heading " and name[8:].isdigit() else 0
             blocks.append(Block(text, 1 if name == "Title" else min(level, 6)))
     heading = next((one.text for one in blocks if one.level), "")
-    return PageText(url, document.core_properties.title or heading or _name(url), blocks)
+    return PageText(url, document.core_properties.title or heading or _name(url), blocks), ""
 
 
 def _nearest(node: Any, *tags: str) -> Iterator[Any]:
@@ -186,7 +196,10 @@ def _csv(text: str, url: str) -> PageText:
     return PageText(url, _name(url), blocks)
 
 
-_OF_BYTES: Mapping[str, Callable[[bytes, str], PageText]] = {".docx": _docx, ".pdf": _pdf}
+_OF_BYTES: Mapping[str, Callable[[bytes, str], tuple[PageText, str]]] = {
+    ".docx": _docx,
+    ".pdf": _pdf,
+}
 _OF_TEXT: Mapping[str, Callable[[str, str], PageText]] = {
     ".csv": _csv,
     ".md": read_markdown,
@@ -205,7 +218,8 @@ def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Ht
     the process. `charset`: the character set in the HTTP header.
     """
     if end in _OF_BYTES:
-        return Html(_OF_BYTES[end](data, url)), ""
+        page, remark = _OF_BYTES[end](data, url)
+        return Html(page), remark
     found = decoded(data, charset, is_html=end in _HTML)
     if found is None:
         raise Unreadable("is no text")

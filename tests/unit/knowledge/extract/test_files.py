@@ -236,6 +236,15 @@ def test_g35_a_page_of_a_pdf_has_the_headings_of_the_outline() -> None:
     }
 
 
+def test_the_pages_around_a_damaged_page_of_a_pdf_are_read() -> None:
+    whole = pdf([["one"], ["two"], ["three"]])
+    read, remark = read_file(whole.replace(b"6 0 obj", b"6 0 obx"), ".pdf", "a.pdf")
+    assert [one.text for one in read.page.blocks if one.text] == ["one", "three"]
+    assert remark == "damaged, without page 2"
+    with pytest.raises(Unreadable, match="damaged, without page 1"):
+        read_file(pdf([["one"]]).replace(b"4 0 obj", b"4 0 obx"), ".pdf", "a.pdf")
+
+
 def test_g32_a_page_in_another_encoding_is_noted() -> None:
     page = "<meta charset=gbk><p>退货政策：七天内可以无理由退货。".encode("gbk")
     assert read_file(page, ".html", "a.html")[0].notes == ("read as gb18030",)
