@@ -66,9 +66,12 @@ class PageReader:
         page = _page(read.page)
         return read._replace(page=page, links=links, translations=translations), str(remark)
 
-    def feed(self, data: bytes, end: str, url: str, *, charset: str = "") -> list[PageText]:
-        """The items of a feed, each as a page: see `read_feed`."""
-        return [_page(one) for one in self._ask("feed", data, end=end, url=url, charset=charset)]
+    def feed(
+        self, data: bytes, end: str, url: str, *, charset: str = ""
+    ) -> tuple[list[PageText], str]:
+        """The items of a feed, each as a page, and a remark: see `read_feed`."""
+        pages, remark = self._ask("feed", data, end=end, url=url, charset=charset)
+        return [_page(one) for one in pages], str(remark)
 
     def rules(self, robots: bytes, agent: str) -> tuple[float, list[str]]:
         """The seconds between two requests, 0 if robots.txt has no delay; and the sitemaps."""

@@ -84,6 +84,16 @@ def test_g34_an_unchanged_feed_is_not_sent_and_a_failed_one_keeps_its_items(
     assert best(file, "tent model 19")[0] != f"{site.url}/tents/19"
 
 
+def test_g34_a_broken_line_of_a_feed_is_named(site: Site, tmp_path: Path) -> None:
+    source = f"{site.url}/feed.jsonl"
+    whole = feed(2)
+    site.pages["/feed.jsonl"] = whole._replace(body=whole.body + b"\n{")
+    report = learnt([source], tmp_path / "site.kefu")
+    assert report.pages == 2
+    [skipped] = [one for one in report.outcomes if one.kind == "skipped"]
+    assert (skipped.url, skipped.reason) == (source, "not JSON: line 3")
+
+
 def test_g34_a_feed_is_learnt_beside_a_site(site: Site, tmp_path: Path) -> None:
     file = tmp_path / "site.kefu"
     site.pages |= {"/feed.jsonl": feed(5), "/help/": html("Returns")}

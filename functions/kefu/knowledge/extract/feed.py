@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin
 from xml.etree.ElementTree import Element, ParseError, iterparse
@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from kefu.knowledge.extract.blocks import read_blocks
 from kefu.knowledge.extract.encoding import decoded
-from kefu.knowledge.extract.files import Unreadable
+from kefu.knowledge.extract.files import Unreadable, delimiter
 from kefu.knowledge.extract.json_ld import fact_names, sold_as
 from kefu.knowledge.pages import Block, PageText
 
@@ -35,22 +35,32 @@ _IS_ADDRESS = re.compile(r"https?://\S+\Z")
 _HAN = re.compile("[\u4e00-\u9fff]")
 
 
-def read_feed(data: bytes, end: str, url: str, charset: str = "") -> list[PageText]:
-    """The items of a feed that have a title. `url` is the base of relative links, and the address
-    of items without a link. Items with the same address, such as the sizes of a boot, are one page.
-    Raises Unreadable. For the reader's process alone.
+def read_feed(data: bytes, end: str, url: str, charset: str = "") -> tuple[list[PageText], str]:
+    """The items of a feed that have a title, and a remark for the report.
+
+    `url` is the base of relative links, and the address of items without a link. Items with the
+    same address, such as the sizes of a boot, are one page. Raises Unreadable. For the reader's
+    process alone.
     """
+    lines, links = list[str](), list[str]()
     try:
-        rows = list(_xml(data) if end == ".xml" else _texts(data, end, charset))
-    except (ParseError, csv.Error, ValueError) as error:
+        rows = list(_xml(data) if end == ".xml" else _texts(data, end, charset, lines))
+    except (ParseError, csv.Error, ValueError, RecursionError) as error:
         raise Unreadable(f"not a readable feed: {error}") from None
     pages = dict[str, list[PageText]]()
     for number, row in enumerate(rows, 1):
-        if page := _page(row, url, number):
+        if page := _page(row, url, number, links):
             pages.setdefault(page.url, []).append(page)
+    remarks = _named("not JSON: line", lines), _named("not an address: the link of item", links)
+    remark = "; ".join(filter(None, remarks))
     if not pages:
-        raise Unreadable("a feed needs items with a title")
-    return [_joined(same) for same in pages.values()]
+        raise Unreadable(remark or "a feed needs items with a title")
+    return [_joined(same) for same in pages.values()], remark
+
+
+def _named(reason: str, found: Sequence[str]) -> str:
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{reason} {found[0]}{more}" if found else ""
 
 
 def _joined(pages: Sequence[PageText]) -> PageText:
@@ -81,27 +91,42 @@ def _name(node: Element) -> str:
     return node.tag.rpartition("}")[2].lower()
 
 
-def _texts(data: bytes, end: str, charset: str) -> Iterator[Row]:
+def _texts(data: bytes, end: str, charset: str, wrong: list[str]) -> Iterator[Row]:
+    """The numbers of lines that are not JSON are added to `wrong`. Raises ValueError."""
     found = decoded(data, charset)
     if found is None:
         raise ValueError("it is no text")
     if end in {".csv", ".tsv"}:
-        rows: Iterator[Any] = csv.DictReader(
-            io.StringIO(found.text), delimiter="\t" if end == ".tsv" else ","
-        )
+        sign = "\t" if end == ".tsv" else delimiter(found.text)
+        rows: Iterable[Any] = csv.DictReader(io.StringIO(found.text), delimiter=sign)
     elif end == ".json":
-        whole = json.loads(found.text)
-        rows = iter(whole if isinstance(whole, list) else next(filter(_is_list, whole.values())))
+        rows = _list(json.loads(found.text))
     else:
-        rows = (json.loads(line) for line in found.text.splitlines() if line.strip())
+        rows = _lines(found.text, wrong)
     for row in rows:
         if isinstance(row, dict):
             fields = ((str(key).strip().lower(), _value(value)) for key, value in row.items())
             yield {key: value for key, value in fields if value}
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+def _list(whole: object) -> list[object]:
+    """The first list with objects, at most two levels below the top. Raises ValueError."""
+    level = [whole]
+    for _ in range(3):
+        for one in level:
+            if isinstance(one, list) and any(isinstance(item, dict) for item in one):
+                return one
+        level = [value for one in level if isinstance(one, dict) for value in one.values()]
+    raise ValueError("it has no list of items")
+
+
+def _lines(text: str, wrong: list[str]) -> Iterator[object]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                wrong.append(str(number))
 
 
 def _value(value: object) -> str:
@@ -116,7 +141,8 @@ def _first(row: Row, names: tuple[str, ...]) -> str:
     return next((row[name] for name in names if name in row), "")
 
 
-def _page(row: Row, url: str, number: int) -> PageText | None:
+def _page(row: Row, url: str, number: int, wrong: list[str]) -> PageText | None:
+    """The item's number is added to `wrong` if its link is no address."""
     title, link, id = _first(row, _TITLE), _first(row, _LINK), _first(row, _ID)
     if not title:
         return None
@@ -135,6 +161,10 @@ def _page(row: Row, url: str, number: int) -> PageText | None:
     text = _first(row, _TEXT)
     tree = LexborHTMLParser(text) if "<" in text else None
     described = list(read_blocks(tree, url)) if tree else [Block(text)]
-    address = urljoin(url, link) if link else f"{url}#{id or number}"
+    address = f"{url}#{id or number}"
+    try:
+        address = urljoin(url, link) if link else address
+    except ValueError:
+        wrong.append(str(number))
     blocks = [one for one in (Block(line), *described) if one.text]
     return PageText(address, title, blocks, language)

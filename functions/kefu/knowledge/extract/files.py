@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -181,9 +182,15 @@ _QUESTION = ("question", "q", "问题", "問題")
 _ANSWER = ("answer", "a", "回答", "答案")
 
 
+def delimiter(text: str) -> str:
+    """The sign between the columns of a CSV file: Excel writes semicolons in half of Europe."""
+    names = re.sub('"[^"]*"', "", text.partition("\n")[0])
+    return max(",;\t", key=names.count)
+
+
 def _csv(text: str, url: str) -> PageText:
     csv.field_size_limit(MAX_FILE_BYTES)
-    rows = csv.DictReader(io.StringIO(text))
+    rows = csv.DictReader(io.StringIO(text), delimiter=delimiter(text))
     names = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
     question = next((names[name] for name in _QUESTION if name in names), None)
     answer = next((names[name] for name in _ANSWER if name in names), None)

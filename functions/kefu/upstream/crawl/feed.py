@@ -45,12 +45,10 @@ async def read_feed_at(url: str, fetcher: Fetcher, known: Mapping[str, State]) -
 def feed_outcomes(url: str, found: Fetched, known: Mapping[str, State]) -> list[PageOutcome]:
     """The items of a feed. Raises Unreadable."""
     with closing(PageReader()) as reader:
-        pages = reader.feed(found.body, feed_end(url), found.url, charset=found.charset)
-    outcomes = dict[str, PageOutcome]()
+        pages, remark = reader.feed(found.body, feed_end(url), found.url, charset=found.charset)
+    outcomes = [PageOutcome(url, "skipped", remark)] if remark else []
     for page in pages:
         state = state_of(page, found, feed=url)
         same = known.get(page.url, {}).get("digest") == state["digest"]
-        outcomes[page.url] = PageOutcome(
-            page.url, "unchanged" if same else "learnt", "", page, state
-        )
-    return list(outcomes.values())
+        outcomes.append(PageOutcome(page.url, "unchanged" if same else "learnt", "", page, state))
+    return outcomes

@@ -187,6 +187,8 @@ def test_a_table_of_questions_becomes_sections() -> None:
         ("問題,回答\n問,答\n", [("問", "答")]),
         ("question,answer\n,y\nx,\nx\n", []),
         ('question,answer\n"x\nz","y, w"\nv,u\n', [("x\nz", "y, w"), ("v", "u")]),
+        ("question;answer\nx, z;y\n", [("x, z", "y")]),
+        ('"q, one";a;q\n;y;x\n', [("x", "y")]),
         ("question,q,answer\nx,no,y\n", [("x", "y")]),
     ],
 )
