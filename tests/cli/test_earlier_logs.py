@@ -47,3 +47,14 @@ def test_session_logs_of_an_earlier_version_open_and_go_on(
     assert kefu("sessions", "show", *at, capitals).out == (
         f"{said[capitals]}\nYou:\nAnd of Italy?\n\nKefu:\nRome.\n"
     )
+
+
+def test_the_sessions_of_a_database_that_are_missing_are_imported(
+    kefu: Kefu, version: str, folder: Path
+) -> None:
+    at = ("--log-dir", "imported")
+    paths = kefu("sessions", "import", *at, "logs.sqlite3").out.splitlines()
+    (folder / paths[-1]).unlink()
+    again = kefu("sessions", "import", *at, "logs.sqlite3")
+    assert (again.code, again.out) == (1, f"{paths[-1]}\n")
+    assert again.err.count("already exists") == len(paths) - 1 > 0

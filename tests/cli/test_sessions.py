@@ -153,6 +153,18 @@ def test_a_session_is_exported_and_taken_in_again_unchanged(
     assert "already exists" in again.err
 
 
+def test_a_log_with_a_byte_order_mark_is_imported_whole(
+    kefu: Kefu, two: list[str], folder: Path
+) -> None:
+    log = folder / "history" / f"{two[1]}.jsonl"
+    before = log.read_bytes()
+    (folder / "out.jsonl").write_bytes(b"\xef\xbb\xbf" + before)
+    kefu("sessions", "rm", two[1])
+    taken = kefu("sessions", "import", "out.jsonl")
+    assert (taken.code, taken.err) == (0, "")
+    assert log.read_bytes() == before
+
+
 def test_a_session_is_exported_for_people_and_for_programs(kefu: Kefu, two: list[str]) -> None:
     whole = json.loads(kefu("sessions", "export", two[0], "--format", "json").out)
     assert (whole["session_id"], whole["model"]) == (two[0], "LongCat-2.0")

@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
             case "export":
                 _export(logs, options)
             case "import":
-                _import(logs, Path(options.file))
+                return _import(logs, Path(options.file))
             case "rm":
                 _remove(logs, options.id)
     except HistoryUnavailable as error:
-        sys.stderr.write(f"kefu: {one_line(str(error), 400)}\n")
+        _complain(str(error))
         return 1
     except BrokenPipeError:
         pass
@@ -92,26 +92,37 @@ def _export(logs: SessionLogs, options: argparse.Namespace) -> None:
         raise HistoryUnavailable(f"{options.output}: {error.strerror}") from error
 
 
-def _import(logs: SessionLogs, file: Path) -> None:
-    """Store a log. A log whose session id is not in Kefu's format gets a new id.
-
-    A database of an earlier version may have several logs.
-    """
-    found = logs_in(file)
-    if not found or not all(log.events for log in found):
+def _import(logs: SessionLogs, file: Path) -> int:
+    """Store a log, or each log of an earlier version's database. Returns 1 if one is left out."""
+    found, code = logs_in(file), 0
+    if not any(log.events for log in found):
         raise HistoryUnavailable(f"{file} is not the log of a session")
     for log in found:
-        session_id = log.events[0].session_id
-        try:
-            location = logs.keep(session_id, log.events)
-        except HistoryUnavailable as error:
-            if "is not the name" not in str(error):
-                raise
-            session_id = new_id()
-            location = logs.keep(session_id, _renamed(log.events, session_id))
         for notice in log.notices:
-            sys.stderr.write(f"kefu: {clean(notice)}\n")
-        print(location)
+            _complain(notice)
+        try:
+            print(_kept(logs, log.events))
+        except HistoryUnavailable as error:
+            _complain(str(error))
+            code = 1
+    return code
+
+
+def _kept(logs: SessionLogs, events: tuple[SessionEvent, ...]) -> str:
+    """Store a log. A log whose session id is not in Kefu's format gets a new id."""
+    if not events:
+        raise HistoryUnavailable("a session without a line that can be read is left out")
+    try:
+        return logs.keep(events[0].session_id, events)
+    except HistoryUnavailable as error:
+        if "is not the name" not in str(error):
+            raise
+        session_id = new_id()
+        return logs.keep(session_id, _renamed(events, session_id))
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"kefu: {one_line(text, 400)}\n")
 
 
 def _renamed(

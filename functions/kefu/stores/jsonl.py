@@ -13,6 +13,7 @@ import fcntl
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -170,19 +171,27 @@ class SessionLogs:
         return str(log_path(self._folder, session_id))
 
     def keep(self, session_id: AgentSessionId, events: Iterable[SessionEvent]) -> str:
-        """Write a new log with these events and return its path.
+        """Write a new log with these events and return its path: all of them, or none.
 
         Raises HistoryUnavailable if the session already has a log.
         """
         path = log_path(self._folder, session_id)
         if path.exists():
             raise HistoryUnavailable(f"{path} already exists")
-        sink = JsonlHistorySink(self._folder, session_id)
+        part = path.with_suffix(".part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            for event in events:
-                sink.append(event)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
+                file.writelines(map(event_line, events))
+                file.flush()
+                os.fsync(file.fileno())
+            part.rename(path)
+        except OSError as error:
+            raise unavailable(path, error) from error
         finally:
-            sink.close()
+            with suppress(OSError):
+                part.unlink()
         return str(path)
 
     def remove(self, session_id: AgentSessionId) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,24 @@ def test_s20_a_kept_log_is_read_as_it_was_and_kept_once(tmp_path: Path) -> None:
     with pytest.raises(HistoryUnavailable, match="already exists"):
         logs.keep(SESSION, [])
     assert logs.read(SESSION).events == (EVENT,)
+
+
+def test_s20_a_log_that_could_not_be_kept_whole_can_be_kept_again(tmp_path: Path) -> None:
+    def failing() -> Iterator[SessionEvent]:
+        yield EVENT
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    logs = SessionLogs(tmp_path)
+    (tmp_path / f"{SESSION}.part").write_bytes(b"left by a process that was killed")
+    with pytest.raises(HistoryUnavailable, match="No space left"):
+        logs.keep(SESSION, failing())
+    assert list(tmp_path.iterdir()) == []
+    umask = os.umask(0)
+    try:
+        path = Path(logs.keep(SESSION, [EVENT]))
+    finally:
+        os.umask(umask)
+    assert (mode(path), list(tmp_path.iterdir())) == (0o600, [path])
 
 
 def test_s20_logs_are_listed_from_the_newest_and_other_files_are_not(tmp_path: Path) -> None:

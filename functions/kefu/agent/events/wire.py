@@ -99,7 +99,7 @@ def read_lines(lines: Iterable[bytes]) -> Log:
 
 def _parsed_line(line: bytes) -> Mapping[str, object] | None:
     try:
-        fields = json.loads(line.decode("utf-8", "replace"))
+        fields = json.loads(line.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
     return cast(Mapping[str, object], fields) if isinstance(fields, dict) else None
