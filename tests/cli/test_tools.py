@@ -477,6 +477,13 @@ def test_import_names_fields_of_the_query_with_a_form_of_their_own(
         (("old.json",), "make it version 3 with npx swagger2openapi FILE --patch -o NEW.json"),
         (("half.json",), "half.json: it is not valid JSON: Expecting"),
         (("half.yaml",), "half.yaml: it is not valid YAML: "),
+        (("empty.yaml",), "empty.yaml: this is not an OpenAPI document of version 3"),
+        (("bomb.yaml",), "bomb.yaml: it is not valid YAML: its aliases repeat too much"),
+        (("loop.yaml",), "loop.yaml: it is not valid YAML: Circular reference"),
+        (("key.yaml",), "key.yaml: it is not valid YAML: keys must be"),
+        (("tag.yaml",), "tag.yaml: it is not valid YAML: "),
+        (("deep.yaml",), "deep.yaml: it is nested too deeply"),
+        (("deep.json", "get_a"), "deep.json: it is nested too deeply"),
     ],
 )
 def test_a3_what_cannot_be_imported_is_told(
@@ -486,6 +493,18 @@ def test_a3_what_cannot_be_imported_is_told(
     Path("old.json").write_text('{"swagger": "2.0"}')
     Path("half.json").write_text("{")
     Path("half.yaml").write_text("{a: [")
+    Path("empty.yaml").write_text("")
+    lines = (f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    Path("bomb.yaml").write_text(f"a0: &a0 [{'x, ' * 10}]\n{''.join(lines)}")
+    Path("loop.yaml").write_text("a: &a [*a]")
+    Path("key.yaml").write_text("? !!timestamp 2024-01-01\n: x")
+    Path("tag.yaml").write_text("a: !!timestamp soon")
+    Path("deep.yaml").write_text("[" * 900)
+    schema = '{"items": ' * 900 + "{}" + "}" * 900
+    Path("deep.json").write_text(
+        '{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/a": {"get": '
+        f'{{"parameters": [{{"name": "a", "in": "query", "schema": {schema}}}]}}}}}}}}'
+    )
     ran = kefu("tools", "import", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err

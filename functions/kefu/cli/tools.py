@@ -31,6 +31,9 @@ _YAML_VALUES: Final = (
 )
 """The values that are no texts: the tag, a pattern, the first characters."""
 
+_LARGEST = 1_000_000
+"""Characters of a small YAML file with its aliases written out; a larger file may grow tenfold."""
+
 _KINDS = {"http": "HTTP", "mcp": "MCP", "python": "Python", "page": "page", "built-in": "Kefu"}
 
 
@@ -110,27 +113,34 @@ def _arguments(given: Sequence[str]) -> Mapping[str, str]:
 
 def _import(options: argparse.Namespace) -> int:
     with wrong_use(BadDocument, OSError, ValueError, prefix=f"{options.file}: "):
-        document = _document(Path(options.file))
-        known = {one.id: one for one in operations(document)}
-        if not options.operations:
-            for one in known.values():
-                line = f"{one.id}  {one.method} {one.path}  {one.summary}"
-                sys.stdout.write(f"{one_line(line, 200)}\n")
-            return 0
-        if unknown := [name for name in options.operations if name not in known]:
-            raise BadDocument(f"there is no operation {unknown[0]}: list them without a name")
-        tables = [table_of(known[name], document, options.base_url) for name in options.operations]
-    sys.stdout.write(clean("\n".join(tables)))
+        try:
+            text = _imported(options)
+        except RecursionError:
+            raise BadDocument("it is nested too deeply") from None
+    sys.stdout.write(clean(text))
     return 0
 
 
+def _imported(options: argparse.Namespace) -> str:
+    """The tables, or a list of all operations. Raises OSError, ValueError, RecursionError."""
+    document = _document(Path(options.file))
+    known = {one.id: one for one in operations(document)}
+    if not options.operations:
+        lines = (f"{one.id}  {one.method} {one.path}  {one.summary}" for one in known.values())
+        return "".join(f"{one_line(line, 200)}\n" for line in lines)
+    if unknown := [name for name in options.operations if name not in known]:
+        raise BadDocument(f"there is no operation {unknown[0]}: list them without a name")
+    tables = [table_of(known[name], document, options.base_url) for name in options.operations]
+    return "\n".join(tables)
+
+
 def _document(file: Path) -> dict[str, object]:
-    """Raises OSError, ValueError, BadDocument."""
+    """Raises OSError, ValueError, RecursionError."""
     text = file.read_text(encoding="utf-8-sig")
     is_yaml = file.suffix in (".yaml", ".yml")
     try:
         found = _yaml(text) if is_yaml else json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         kind, why = "YAML" if is_yaml else "JSON", one_line(str(error), 200)
         raise BadDocument(f"it is not valid {kind}: {why}") from None
     if not isinstance(found, dict):
@@ -147,6 +157,24 @@ def _yaml(text: str) -> object:
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), [*starts, ""])
     try:
         # Through JSON, whose names are texts, and which has no dates: `!!timestamp` is a text.
-        return json.loads(json.dumps(loader(text).get_single_data(), default=str))
-    except yaml.YAMLError as error:
+        reader = loader(text)
+        node = reader.get_single_node()
+        if node is None:
+            return None
+        if _size(node, {}) > max(_LARGEST, 10 * len(text)):
+            raise ValueError("its aliases repeat too much")
+        return json.loads(json.dumps(reader.construct_document(node), default=str))
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError) as error:
+        # PyYAML raises all of these for tags that do not fit, such as `!!timestamp soon`.
         raise ValueError(str(error)) from None
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """The characters and nodes in a node of YAML, as often as its aliases repeat them."""
+    if not isinstance(node.value, list):
+        return 1 + len(node.value)
+    if id(node) not in known:
+        known[id(node)] = 0  # an alias in its own node
+        inner = (one for each in node.value for one in (each if type(each) is tuple else (each,)))
+        known[id(node)] = 1 + sum(_size(one, known) for one in inner)
+    return known[id(node)]
