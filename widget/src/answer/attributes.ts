@@ -35,8 +35,8 @@ export const KNOWN = [
   "webmcp",
 ];
 
-/** Attributes that content systems and CDNs add to any script. */
-const FOREIGN = /^(cf|wp|nscript|no[A-Z]|rocket|turbo)/;
+/** Attributes that content systems, CDNs and consent managers add to any script. */
+const FOREIGN = /^(astro|c(ategory|f|mp|ookie)|wp|nscript|no[A-Z]|rocket|turbo|usercentrics)/;
 
 /** The tag of a language at the end of a name: `Zh` or `ZhCn`. */
 const TAG = /[A-Z][a-z]([A-Z][a-z])?$/;

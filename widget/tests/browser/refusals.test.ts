@@ -92,7 +92,7 @@ test("attributes that the widget does not have are named, with the nearest one i
   const url = it.site.page(
     "/",
     `<!doctype html><title>Shop</title><script src="/chat-widget.js" defer data-api-url="${it.service.url}"
-      data-titel="Ask us" data-mood="fine" data-cfasync="false" data-open></script>`,
+      data-titel="Ask us" data-mood="fine" data-cfasync="false" data-astro-exec data-cookieconsent="ignore" data-open></script>`,
   );
   const { page, send, idle } = await it.glance(url);
   const warnings: string[] = [];
