@@ -128,6 +128,16 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".rows", { hasText: "Hello?" }).waitFor();
   await page.waitForTimeout(300);
 
+  // A server that does not answer is named, also if nobody clicks: the list may be old.
+  const api = "**/admin/api/**";
+  await page.route(api, (route) => route.abort());
+  const told = page.locator("aside .trouble", { hasText: "The server cannot be reached." });
+  await told.waitFor();
+  seen.again = await told.locator("button:visible").count();
+  await row(bert).click();
+  await page.locator(".pane > .trouble", { hasText: "The server cannot be reached." }).waitFor();
+  await page.unroute(api);
+
   // Closed: the focus is in the chat, and not at the begin of the page.
   await row(anna).click();
   await page.locator(".talk button", { hasText: "Close" }).click();

@@ -1,5 +1,6 @@
 /** Sends all requests of the panel. Only this tab stores the pass. */
 
+import { t } from "./texts.ts";
 import type {
   About,
   Attendance,
@@ -200,6 +201,9 @@ export class Api {
       ...(body && { body: JSON.stringify(body) }),
       cache: "no-store",
       credentials: "omit",
+    }).catch(() => {
+      // The browser's own words are "Failed to fetch".
+      throw new Error(t.unreachable);
     });
     if (answer.ok) return answer;
     const refusal = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };

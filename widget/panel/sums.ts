@@ -38,10 +38,12 @@ export function keysView(keys: readonly Key[]): HTMLElement {
 export function troubleLine(waiting: Store<Waiting>, again?: () => void): HTMLElement {
   const text = el("span");
   const node = el("p", { className: "trouble", role: "alert" }, text, " ");
-  if (again) node.append(button({ className: "again" }, again, t.sendAgain));
-  waiting.follow(({ trouble }) => {
-    text.textContent = trouble;
-    node.hidden = trouble === "";
+  const send = again && button({ className: "again" }, again, t.sendAgain);
+  if (send) node.append(send);
+  waiting.follow(({ trouble, lost }) => {
+    text.textContent = lost || trouble;
+    if (send) send.hidden = lost !== "";
+    node.hidden = !(lost || trouble);
   });
   return node;
 }

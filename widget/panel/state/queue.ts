@@ -2,6 +2,7 @@
 
 import type { Queue, Row } from "../types.ts";
 import { Store } from "./store.ts";
+import { reasonOf } from "./trouble.ts";
 
 const LOOK_MS = 4_500;
 /** The pause while many wait, because each look reads them, and after a failure. */
@@ -21,6 +22,8 @@ export interface Waiting {
   readonly fresh: readonly Row[];
   /** Why deliveries fail. */
   readonly trouble: string;
+  /** Why the last look failed, so that the chats may be others; empty if it did not. */
+  readonly lost: string;
   /** Whether the chats differ from those of the look before. */
   readonly hasChanged: boolean;
 }
@@ -43,6 +46,7 @@ export class Watch {
     ids: new Set(),
     fresh: [],
     trouble: "",
+    lost: "",
     hasChanged: false,
   });
   readonly #watched: Watched;
@@ -62,8 +66,9 @@ export class Watch {
       const queue = await this.#watched.ask();
       if (queue) this.#tell(queue);
       if (!queue?.waiting.cursor) pause = LOOK_MS;
-    } catch {
-      // The next look tries again. An expired pass shows with the operator's next click.
+    } catch (error) {
+      // The next look tries again.
+      this.state.patch({ fresh: [], hasChanged: false, lost: reasonOf(error) });
     }
     setTimeout(() => void this.#look(), pause);
   }
@@ -88,7 +93,18 @@ export class Watch {
     const held = countOf(person.rows, person.cursor);
     const hasChanged = fresh.length > 0 || known.size !== rows.length;
     const ids = new Set([...waiting.rows, ...person.rows].map(({ id }) => id));
-    this.state.set({ count, waits, held, rows: waiting.rows, ids, fresh, trouble, hasChanged });
+    const lost = "";
+    this.state.set({
+      count,
+      waits,
+      held,
+      rows: waiting.rows,
+      ids,
+      fresh,
+      trouble,
+      lost,
+      hasChanged,
+    });
   }
 }
 
