@@ -36,7 +36,7 @@ def html(name: str, *links: str, head: str = "", body: str = "") -> Answer:
 
 class Site:
     """The site. Its pages can be changed while it runs. `asked` and `sent` count requests and
-    bodies.
+    bodies, `hosts` and `cookies` the values of these headers.
     """
 
     def __init__(self) -> None:
@@ -44,6 +44,7 @@ class Site:
         self.asked = Counter[str]()
         self.sent = Counter[str]()
         self.hosts = Counter[str]()
+        self.cookies = Counter[str]()
         self.url = ""
 
     def answer(self, path: str) -> Answer:
@@ -74,6 +75,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             site.asked[self.path] += 1
             site.hosts[self.headers["Host"]] += 1
+            site.cookies[self.headers.get("Cookie", "")] += 1
             found = site.answer(self.path)
             time.sleep(found.seconds)
             etag = f'"{hash(found.body)}"'

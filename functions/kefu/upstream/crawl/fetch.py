@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -115,6 +116,8 @@ class Fetcher:
         self._client = httpx.AsyncClient(
             follow_redirects=False,
             timeout=timeout,
+            # One link can set another currency or language, which all later pages would have.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             trust_env=False,  # a proxy would resolve the name itself
             verify=httpx.create_ssl_context(),  # by SSL_CERT_FILE and SSL_CERT_DIR
             headers={
@@ -145,7 +148,7 @@ class Fetcher:
         seen = set[str]()
         for _ in range(MAX_REDIRECTS + 1):
             if url in seen:
-                raise Refused("redirects in a circle")
+                raise Refused("redirects in a circle, as some sites do without cookies")
             seen.add(url)
             if reason := may(url):
                 raise Refused(reason, "skipped")
