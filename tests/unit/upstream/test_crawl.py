@@ -338,6 +338,21 @@ async def test_k8_addresses_that_differ_in_tracking_only_are_one_page(site: Site
     assert (await crawl(site)).of("learnt") == {"/help/", "/help/a", "/help/a?page=2"}
 
 
+async def test_k8_a_filter_that_repeats_its_parameter_is_one_page(site: Site) -> None:
+    links = ["a?rating=2", "a?rating=2&rating=2", "a?rating=2&size=1&rating=2", "a?rating=2&size=1"]
+    site.pages = {"/help/": html("Help", *links)}
+    site.pages |= {f"/help/{one}": html(one) for one in (links[0], links[3])}
+    found = await crawl(site)
+    assert set(found.outcomes) == {"/help/", *(f"/help/{one}" for one in links[::3])}
+
+
+async def test_k8_products_are_read_before_filters(site: Site) -> None:
+    site.pages = {"/help/": html("Help", "a?size=1&rating=2", "a?rating=2", "a", "b")}
+    site.pages |= {f"/help/{name}": html(name) for name in ("a", "b", "a?rating=2")}
+    found = await crawl(site, max_pages=4)
+    assert found.of("learnt") == {"/help/", "/help/a", "/help/b", "/help/a?rating=2"}
+
+
 async def test_k8_a_link_that_sets_a_cookie_changes_no_other_page(site: Site) -> None:
     euro = {"Set-Cookie": "currency=EUR; Path=/"}
     site.pages = {

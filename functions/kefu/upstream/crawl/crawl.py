@@ -198,11 +198,14 @@ class Crawler:
 
     def _rank(self, url: str) -> int:
         """Lower comes first: new pages, if the last run had to leave some, and then those that most
-        runs have left.
+        runs have left. A shop's filters, which have parameters, come after its products.
         """
-        if url == self._scope.start or not self._was_cut:
+        if url == self._scope.start:
             return -MAX_CUTS
-        return -int(self._known.get(url, {_LEFT: MAX_CUTS}).get(_LEFT, 0))
+        if self._was_cut and url in self._known:
+            return -int(self._known[url].get(_LEFT, 0))
+        query = urlsplit(url).query
+        return (query.count("&") + 1 if query else 0) - MAX_CUTS
 
     def _may(self, url: str) -> str:
         if not self._scope.has(self._scope.address(url)):

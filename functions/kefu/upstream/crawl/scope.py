@@ -36,7 +36,7 @@ class Scope:
             self._page, self._folder = _reach(self._parts.path)
 
     def address(self, url: str) -> str:
-        """The address without its fragment and parameters of no meaning.
+        """The address without its fragment and parameters that are repeated or of no meaning.
 
         A site answers with and without `www.`, at `http:` and `https:`; all of these become the
         start's.
@@ -49,7 +49,7 @@ class Scope:
             parts = parts._replace(scheme=self._parts.scheme, netloc=self._parts.netloc)
         if parts.query:
             kept = (one for one in parts.query.split("&") if not _NO_CONTENT.match(one))
-            parts = parts._replace(query="&".join(kept))
+            parts = parts._replace(query="&".join(dict.fromkeys(kept)))
         return parts.geturl()
 
     def has(self, url: str) -> bool:
