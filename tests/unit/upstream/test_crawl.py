@@ -504,6 +504,25 @@ async def test_g9_a_start_that_leads_to_another_host_is_read_from_there(site: Si
         assert [one.url for one in outcomes if one.kind == "learnt"] == [f"{host.url}/view/shop"]
 
 
+@pytest.mark.parametrize("links", [("a", "b"), ("a/", "b/"), ("a", "b/", "b", "a/")])
+async def test_g9_a_page_whose_canonical_leads_back_to_it_is_learnt(
+    site: Site, links: tuple[str, ...]
+) -> None:
+    """Documentation whose canonical addresses have no slash, on a host that adds one."""
+    site.pages = {"/help": Answer(b"", 301, location="/help/")}
+    for name in ("a", "b"):
+        head = f"<link rel=canonical href=/help/{name}>"
+        site.pages[f"/help/{name}"] = Answer(b"", 301, location=f"/help/{name}/")
+        site.pages[f"/help/{name}/"] = html(name, head=head)
+    rest = (f"/help/{one}" for one in links)
+    site.pages["/help/"] = html("Help", *rest, head="<link rel=canonical href=/help>")
+    first = await crawl(site, path="/help")
+    assert first.of("learnt") == {"/help/", "/help/a/", "/help/b/"}
+    assert not first.of("failed")
+    second = await crawl(site, first.states, path="/help")
+    assert second.of("unchanged") == first.of("learnt")
+
+
 async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> None:
     easy(site)
     head = "<meta http-equiv=refresh content='0; url=target'>"

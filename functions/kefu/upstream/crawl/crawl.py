@@ -69,6 +69,10 @@ class Crawler:
         self._was_cut = any(_CUT in state for state in known.values())
         self._queued = set[str]()
         self._outcomes = dict[str, PageOutcome]()
+        self._leads = set[tuple[str, str]]()
+        """Two addresses each: the first leads to the second by a redirect, or as its canonical.
+        Two that lead to each other are one page.
+        """
         self._translations = dict[str, str]()
         """By a page's address: its addresses in all languages in a sitemap, one a line."""
         self._is_partial = False
@@ -220,8 +224,9 @@ class Crawler:
                 found = await self._fetcher.get(url, self._known, self._may)
             found = found._replace(url=self._scope.address(found.url))
             if found.url != url:
+                self._leads.add((url, found.url))
                 # The target may be in the queue as well. Whichever comes first is learnt.
-                if found.url in self._queued:
+                if found.url in self._queued and (found.url, url) not in self._leads:
                     return PageOutcome(url, "skipped", f"leads to {found.url}")
                 self._queued.add(found.url)
             if found.unchanged and found.url not in self._known:
@@ -261,7 +266,9 @@ class Crawler:
         if read.refresh and (target := self._scope.address(read.refresh)) != found.url:
             return PageOutcome(found.url, "skipped", f"leads to {target}")
         canonical = self._scope.address(read.canonical) if read.canonical else found.url
-        if canonical != found.url and self._scope.has(canonical):
+        is_here = canonical == found.url or (canonical, found.url) in self._leads
+        if not is_here and self._scope.has(canonical):
+            self._leads.add((found.url, canonical))
             self._enqueue(canonical)
             return PageOutcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
