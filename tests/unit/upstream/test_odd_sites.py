@@ -34,6 +34,8 @@ ODD: dict[str, tuple[Answer, str]] = {
     "twice": (zipped(TWICE, "gzip, gzip"), "compressed as gzip, gzip"),
     "deflate": (zipped(zlib.compress(b"<p>hi"), "deflate"), "compressed as deflate"),
     "bomb": (zipped(gzip.compress(bytes(100 << 20))), "larger than 5 MB"),
+    "many": (zipped(gzip.compress(bytes(3 << 20)) * 2), "larger than 5 MB"),
+    "parts": (zipped(gzip.compress(b"") * 101), "compressed in more than 100 parts"),
     "bad": (zipped(b"\x1f\x8b\x08 not gzip"), "its compression is damaged"),
     "short": (zipped(gzip.compress(b"<p>A page</p>" * 99)[:-20]), "its compression is cut short"),
     "wordy": (Answer(word()[:-3000], type=WORD), "not a readable Word file"),
@@ -49,7 +51,9 @@ def site() -> Iterator[Site]:
         running.pages["/"] = html("Shop", "base", "canonical", "zipped", *ODD)
         running.pages["/base"] = html("Base", "zipped", head='<base href="http://[">')
         running.pages["/canonical"] = html("C", head='<link rel=canonical href="http://[x">')
-        running.pages["/zipped"] = zipped(gzip.compress(html("Zipped").body))
+        parts = html("Zipped", "inner").body.partition(b"<ul>")
+        running.pages["/zipped"] = zipped(b"".join(map(gzip.compress, parts)) + bytes(9))
+        running.pages["/inner"] = html("Inner")
         yield running
 
 
@@ -65,7 +69,7 @@ async def crawled(site: Site) -> dict[str, PageOutcome]:
 async def test_s1_odd_pages_are_lines_of_the_report_and_the_others_are_learnt(site: Site) -> None:
     found = await crawled(site)
     learnt = {path for path, one in found.items() if one.kind == "learnt"}
-    assert learnt == {"/", "/base", "/canonical", "/zipped"}
+    assert learnt == {"/", "/base", "/canonical", "/inner", "/zipped"}
     for name, (_, reason) in ODD.items():
         assert found[f"/{name}"].kind in {"failed", "skipped"}
         assert found[f"/{name}"].reason.startswith(reason), name

@@ -44,6 +44,9 @@ FILE_TYPES = frozenset(
     }
 )
 
+MAX_MEMBERS = 100
+"""Parts of a compressed body: RFC 1952, section 2.2. Each takes a copy of the rest."""
+
 RETRIES = 2
 """Requests after a server that asks to wait."""
 
@@ -268,14 +271,19 @@ class Fetcher:
 
 def _unpacked(body: bytes, most: int) -> bytes:
     """The decompressed body, cut to this many bytes. Raises Refused for damaged bytes."""
-    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        unpacked = decoder.decompress(body, most)
-    except zlib.error:
-        raise Refused("its compression is damaged") from None
-    if not decoder.eof and len(unpacked) < most:
-        raise Refused("its compression is cut short")
-    return unpacked
+    unpacked = b""
+    for _ in range(MAX_MEMBERS):
+        decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        try:
+            unpacked += decoder.decompress(body, most - len(unpacked))
+        except zlib.error:
+            raise Refused("its compression is damaged") from None
+        if not decoder.eof and len(unpacked) < most:
+            raise Refused("its compression is cut short")
+        body = decoder.unused_data
+        if len(unpacked) >= most or not body.startswith(b"\x1f\x8b"):
+            return unpacked
+    raise Refused(f"compressed in more than {MAX_MEMBERS} parts")
 
 
 def _type(header: str) -> tuple[str, str]:
