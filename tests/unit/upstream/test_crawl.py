@@ -365,8 +365,9 @@ async def test_k8_a_link_that_sets_a_cookie_changes_no_other_page(site: Site) ->
 
 
 async def test_k8_the_sources_that_sphinx_lays_beside_its_pages_are_no_pages(site: Site) -> None:
-    site.pages = {"/help/": html("Help", "_sources/index.rst.txt")}
+    site.pages = {"/help/": html("Help", "_sources/index.rst.txt", "_modules/shop.html")}
     site.pages["/help/_sources/index.rst.txt"] = Answer(b"Help\n====\n", type="text/plain")
+    site.pages["/help/_modules/shop.html"] = html("Source code for shop")
     assert (await crawl(site)).of("learnt") == {"/help/"}
 
 

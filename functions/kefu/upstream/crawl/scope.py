@@ -17,6 +17,9 @@ _NO_CONTENT = re.compile(
 )
 """Parameters that change the order of a page or count its visitors, and not its text."""
 
+_SPHINX = re.compile("/_(?:sources|modules)/")
+"""Sphinx's pages before they became HTML, and the code that they document."""
+
 
 class Scope:
     """The addresses at or below a start address.
@@ -61,7 +64,7 @@ class Scope:
             and (parts.scheme, parts.netloc) == (self._parts.scheme, self._parts.netloc)
             and self._covers(path)
             and not parts.path.lower().endswith(NO_PAGES)
-            and "/_sources/" not in path  # Sphinx's pages before they became HTML
+            and not _SPHINX.search(path)
         )
 
     def _covers(self, path: str) -> bool:
