@@ -455,6 +455,18 @@ async def test_g35_links_of_llms_txt_are_followed(site: Site) -> None:
     assert [one.text for one in page.blocks] == ["Notes", "Boots are waxed."]
 
 
+async def test_g9_a_byte_order_mark_hides_no_rule_and_no_link(site: Site) -> None:
+    easy(site)
+    links = f"\ufeff{site.url}/help/plain\n{site.url}/help/secret\n"
+    site.pages["/llms.txt"] = Answer(links.encode(), type="text/plain")
+    site.pages["/help/plain"] = html("Plain")
+    rules = "\ufeffUser-agent: *\nDisallow: /help/secret\n"
+    site.pages["/robots.txt"] = Answer(rules.encode(), type="text/plain")
+    found = await crawl(site)
+    assert "/help/plain" in found.of("learnt")
+    assert found.outcomes["/help/secret"].reason == "robots.txt does not allow it"
+
+
 @pytest.mark.parametrize(
     ("header", "is_learnt"),
     [

@@ -29,7 +29,7 @@ _LISTED = re.compile(r"^(https?://\S{1,2048})\s*$|\]\(\s{0,9}([^()\s]{1,2048})",
 
 @lru_cache(maxsize=1)
 def _parsed(data: bytes) -> Protego:
-    return Protego.parse(data[:LARGEST_ROBOTS].decode("utf-8", "replace"))
+    return Protego.parse(data[:LARGEST_ROBOTS].decode("utf-8-sig", "replace"))
 
 
 def read_rules(data: bytes, agent: str) -> tuple[float, list[str]]:
@@ -52,8 +52,8 @@ def read_sitemap(data: bytes) -> tuple[bool, list[list[str]]]:
     if data[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             data = file.read(LARGEST_SITEMAP)
-    text = data.decode("utf-8", "replace")
-    if not text.lstrip("\ufeff \t\r\n").startswith("<"):
+    text = data.decode("utf-8-sig", "replace")
+    if not text.lstrip().startswith("<"):
         return False, [[one[0] or one[1]] for one in _LISTED.findall(text)]
     entries = list[list[str]]()
     for entry in text.split("</url>"):
