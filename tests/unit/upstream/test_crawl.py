@@ -275,6 +275,33 @@ async def test_the_connection_goes_to_the_address_that_was_checked(site: Site) -
     await fetcher.aclose()
 
 
+@pytest.mark.parametrize("allowed", ["127.0.0.2", "127.0.0.1 127.0.0.2"])
+async def test_the_next_allowed_address_is_asked_if_one_does_not_answer(
+    site: Site, allowed: str
+) -> None:
+    port = site.url.rpartition(":")[2]
+    loop = asyncio.get_running_loop()
+    resolve = loop.getaddrinfo
+
+    async def both(_: str, *rest: object, **more: object) -> object:
+        return [
+            one
+            for host in ("127.0.0.2", "127.0.0.1")
+            for one in await resolve(host, *rest, **more)  # type: ignore[arg-type]
+        ]
+
+    loop.getaddrinfo = both  # type: ignore[assignment,method-assign]
+    fetcher = Fetcher(AGENT, lambda address: str(address) in allowed.split())
+    crawler = Crawler(f"http://shop.example:{port}/help/new", fetcher, AGENT, {}, lambda _: None)
+    found = await crawler.one()
+    await fetcher.aclose()
+    is_read = "127.0.0.1" in allowed
+    assert (found.kind, found.reason) == (
+        ("learnt", "") if is_read else ("failed", "could not be fetched (ConnectError)")
+    )
+    assert bool(site.asked) is is_read
+
+
 async def test_pauses_that_the_site_asks_for_are_obeyed_or_the_site_is_left_alone(
     site: Site,
 ) -> None:

@@ -182,15 +182,25 @@ class Fetcher:
 
     async def _read(self, url: str, known: State) -> Fetched | str:
         target = checked(url)
-        address = await self._address(target)
+        *others, last = await self._addresses(target)
         headers = {"Host": target.netloc.decode()}
         if etag := known.get("etag"):
             headers["If-None-Match"] = str(etag)
         if modified := known.get("modified"):
             headers["If-Modified-Since"] = str(modified)
+        for address in others:  # such as ::1 of `localhost`, where the server has only 127.0.0.1
+            with suppress(httpx.ConnectError):
+                return await self._read_at(address, url, headers)
+        return await self._read_at(last, url, headers)
+
+    async def _read_at(
+        self, address: Address, url: str, headers: Mapping[str, str]
+    ) -> Fetched | str:
+        target = checked(url)
+        self.is_local = address.is_loopback
         async with self._client.stream(
             "GET",
-            target.copy_with(host=address),
+            target.copy_with(host=str(address)),
             headers=headers,
             extensions={"sni_hostname": target.host},
         ) as response:
@@ -251,8 +261,8 @@ class Fetcher:
             raise too_large
         return unpacked
 
-    async def _address(self, url: httpx.URL) -> str:
-        """Resolve the host to an allowed address. Raises Refused."""
+    async def _addresses(self, url: httpx.URL) -> list[Address]:
+        """The allowed addresses of the host, at least one. Raises Refused."""
         loop = asyncio.get_running_loop()
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
@@ -260,13 +270,14 @@ class Fetcher:
         except (OSError, UnicodeError):
             raise Refused(f"the name {url.host} has no address") from None
         addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
-        for address in addresses:
-            private = url.host in self._private and may_have_pages(address)
-            if private or self._allowed(address):
-                self.is_local = address.is_loopback
-                return str(address)
-        reason = f"{addresses[0]} is not a public address (see --allow-private)"
-        raise Refused(reason, "skipped")
+        is_private = url.host in self._private
+        allowed = [
+            one for one in addresses if (is_private and may_have_pages(one)) or self._allowed(one)
+        ]
+        if not allowed:
+            reason = f"{addresses[0]} is not a public address (see --allow-private)"
+            raise Refused(reason, "skipped")
+        return allowed
 
 
 def _unpacked(body: bytes, most: int) -> bytes:
