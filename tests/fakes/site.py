@@ -36,7 +36,7 @@ def html(name: str, *links: str, head: str = "", body: str = "") -> Answer:
 
 class Site:
     """The site. Its pages can be changed while it runs. `asked` and `sent` count requests and
-    bodies, `hosts` and `cookies` the values of these headers.
+    bodies, `hosts`, `cookies` and `sign_ins` the values of these headers.
     """
 
     def __init__(self) -> None:
@@ -45,6 +45,7 @@ class Site:
         self.sent = Counter[str]()
         self.hosts = Counter[str]()
         self.cookies = Counter[str]()
+        self.sign_ins = Counter[str]()
         self.url = ""
 
     def answer(self, path: str) -> Answer:
@@ -75,6 +76,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             site.asked[self.path] += 1
             site.hosts[self.headers["Host"]] += 1
+            site.sign_ins[self.headers.get("Authorization", "")] += 1
             site.cookies[self.headers.get("Cookie", "")] += 1
             found = site.answer(self.path)
             time.sleep(found.seconds)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kefu.bootstrap.learn import hosts
+from kefu.bootstrap.learn import Options, hosts, learn
 from kefu.knowledge.learning import PageOutcome, State
+from kefu.stores.sqlite.knowledge.last_run import read_back
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import MAX_PAGE_BYTES, Fetched, Fetcher, Refused
 from kefu.upstream.public_web import may_have_pages
@@ -185,3 +191,35 @@ async def test_s6_a_private_host_is_read_only_if_it_was_named(site: Site) -> Non
             await fetcher.aclose()
             assert {one.kind for one in found} == kinds
             assert bool(inner.asked) is (kinds == {"learnt"})
+
+
+def written(file: Path) -> str:
+    """All that a file of learnt pages has."""
+    with closing(KnowledgeFile(file)) as knowledge:
+        return f"{read_back(file)}{knowledge.problems()}{file.read_bytes()!r}"
+
+
+@pytest.mark.parametrize("feed", ["", "items.csv"])
+async def test_s6_a_password_in_the_address_goes_to_its_host_and_nowhere_else(
+    site: Site, tmp_path: Path, feed: str
+) -> None:
+    with served(Site()) as other:
+        items = f"title,link,description\nTent,{site.url}/tent,For two.\n".encode()
+        other.pages["/items.csv"] = Answer(items, type="text/csv")
+        away = other.url.replace("http://", "http://other:s3cret@")
+        site.pages = {
+            "/": html("Shop", "a", "away", "gone", f"{site.url}/b"),
+            "/a": html("A"),
+            "/b": html("B"),
+            "/away": Answer(b"", 302, location=f"{away}/"),
+            "/items.csv": Answer(b"", 302, location=f"{away}/items.csv"),
+            "/robots.txt": Answer(b"", 302, location=f"{away}/robots.txt"),
+        }
+        start = f"{site.url.replace('http://', 'http://staging:s3cret@')}/{feed}"
+        file, notes = tmp_path / "site.kefu", list[PageOutcome]()
+        options = Options(file, private_hosts=hosts([start, other.url]))
+        reports = [await asyncio.to_thread(learn, [start], options, notes.append) for _ in "12"]
+        assert set(site.sign_ins) == {f"Basic {base64.b64encode(b'staging:s3cret').decode()}"}
+        assert set(other.sign_ins) == {""}
+    assert reports[1].pages == (1 if feed else 3)
+    assert "s3cret" not in f"{reports}{notes}{written(file)}"

@@ -54,7 +54,7 @@ class Crawler:
         max_pages: int = MAX_PAGES,
     ) -> None:
         """`known`: the last run's notes about the pages. `note` is called after each page."""
-        self._scope = Scope(start)
+        self._scope = Scope(fetcher.sign_in(start))
         self._max_pages = max_pages
         self._fetcher = fetcher
         self._agent = agent

@@ -28,6 +28,7 @@ async def read_feed_at(url: str, fetcher: Fetcher, known: Mapping[str, State]) -
     """An outcome for each item. The items of the last run are used if the feed did not change or
     cannot be read.
     """
+    url = fetcher.sign_in(url)
     items = {page: state for page, state in known.items() if state.get("feed") == url}
     try:
         found = await fetcher.get(url, {url: next(iter(items.values()), {})}, lambda _: "")

@@ -22,6 +22,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from kefu.knowledge.learning import State
+from kefu.upstream.crawl.scope import without_user
 from kefu.upstream.public_web import Address, is_public, may_have_pages
 
 MAX_PAGE_BYTES = 5 << 20
@@ -129,6 +130,8 @@ class Fetcher:
                 "Accept-Encoding": "gzip",
             },
         )
+        self._sign_ins: Mapping[tuple[str, bytes], httpx.Auth] = {}
+        """By the scheme and host that they are sent to."""
         self.bodies = 0
         """Responses whose body was read."""
         self.is_local = False
@@ -136,6 +139,17 @@ class Fetcher:
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+    def sign_in(self, start: str) -> str:
+        """Send the user and password of an address to its host alone. Returns the address without
+        these.
+        """
+        with suppress(Refused):
+            url = checked(start)
+            if url.userinfo:
+                auth = httpx.BasicAuth(url.username, url.password)
+                self._sign_ins = {(name, url.netloc): auth for name in (url.scheme, "https")}
+        return without_user(start)
 
     async def get(
         self,
@@ -150,6 +164,7 @@ class Fetcher:
         """
         seen = set[str]()
         for _ in range(MAX_REDIRECTS + 1):
+            url = without_user(url)
             if url in seen:
                 raise Refused("redirects in a circle, as some sites do without cookies")
             seen.add(url)
@@ -202,6 +217,7 @@ class Fetcher:
             "GET",
             target.copy_with(host=str(address)),
             headers=headers,
+            auth=self._sign_ins.get((target.scheme, target.netloc)),
             extensions={"sni_hostname": target.host},
         ) as response:
             status = response.status_code

@@ -92,7 +92,15 @@ def _split(url: str) -> SplitResult:
         return urlsplit("")
 
 
+def without_user(url: str) -> str:
+    """The address without a user and password."""
+    parts = _split(url)
+    host = parts.netloc.rpartition("@")[2]
+    return url if host == parts.netloc else parts._replace(netloc=host).geturl()
+
+
 def _rooted(url: str) -> str:
-    """The address with a path: `https://www.example.com` is the page `/`."""
+    """The address with a path, without a user: `https://www.example.com` is the page `/`."""
+    url = without_user(url)
     parts = _split(url)
     return url if parts.path or not parts.netloc else parts._replace(path="/").geturl()
