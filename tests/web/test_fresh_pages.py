@@ -87,6 +87,20 @@ async def test_g34_a_new_page_is_found_and_a_deleted_one_is_not(
 
 
 @pytest.mark.slow
+async def test_g34_a_page_that_leads_elsewhere_now_is_forgotten(
+    staged: Staged, site: Site, tmp_path: Path
+) -> None:
+    running = await answering(staged, site, tmp_path / "site.kefu")
+    site.pages["/tent7"] = Answer(b"", 301, location="/tent70")
+    site.pages["/tent70"] = html("Tent 7", body="<p>Tent 7 costs 99 euros.</p>")
+    saved = save(running, f"{site.url}/tent7")
+    assert (saved["outcome"], saved["reason"]) == ("learnt", f"leads to {site.url}/tent70")
+    texts = str(await given(running, "what does tent 7 cost?"))
+    assert "99 euros" in texts
+    assert "107 euros" not in texts
+
+
+@pytest.mark.slow
 async def test_g34_the_next_run_takes_over(staged: Staged, site: Site, tmp_path: Path) -> None:
     file = tmp_path / "site.kefu"
     running = await answering(staged, site, file)

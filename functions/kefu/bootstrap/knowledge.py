@@ -129,7 +129,7 @@ def page_learner(
         return None
 
     async def learn(url: str) -> tuple[str, str]:
-        host = urlsplit(url).netloc
+        host = urlsplit(url).netloc.rpartition("@")[2]
         for file in writable:
             if any(urlsplit(one).netloc == host for one in await file.sources()):
                 return await _learn_page(url, file, base.clock.now)
@@ -143,15 +143,21 @@ async def _learn_page(
 ) -> tuple[str, str]:
     from kefu.knowledge.pages import PageText
     from kefu.upstream.crawl.crawl import read_one
+    from kefu.upstream.crawl.scope import Scope
 
     # The owner has named this host to `kefu learn`, with --allow-private if it is private.
     host = frozenset({urlsplit(url).hostname or ""})
     # In a thread with its own loop, because the reader's process is waited for.
     outcome = await asyncio.to_thread(asyncio.run, read_one(url, host))
+    asked = Scope(url).address(url)
+    gone = PageText(asked, "", ())
     if outcome.page:
         await file.add(outcome.page, now())
+        if outcome.url != asked:
+            await file.add(gone, now())
+            return outcome.kind, f"leads to {outcome.url}"
     elif outcome.status in {404, 410} or outcome.kind == "skipped":
-        await file.add(PageText(url, "", ()), now())
+        await file.add(gone, now())
         return "forgotten", outcome.reason
     return outcome.kind, outcome.reason
 

@@ -573,6 +573,32 @@ async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> No
     assert found.outcomes["/help/returns"].reason == f"leads to {site.url}/help/target"
 
 
+async def one(start: str) -> PageOutcome:
+    fetcher = Fetcher(AGENT, lambda _: True)
+    try:
+        return await Crawler(start, fetcher, AGENT, {}, lambda _: None).one()
+    finally:
+        await fetcher.aclose()
+
+
+async def test_g34_one_page_is_read_of_its_host_alone(site: Site) -> None:
+    with served(Site()) as other:
+        other.pages["/x"] = html("Other")
+        site.pages["/help/far"] = Answer(b"", 302, location=f"{other.url}/x")
+        found = await one(f"{site.url}/help/far")
+        reason = f"leads to another host: {other.url}/x"
+        assert found == PageOutcome(f"{site.url}/help/far", "skipped", reason)
+        assert not other.asked
+
+
+async def test_g34_one_page_may_lead_to_the_one_that_calls_it_canonical(site: Site) -> None:
+    site.pages["/help/a"] = Answer(b"", 301, location="/help/a/")
+    site.pages["/help/a/"] = html("A", head="<link rel=canonical href=/help/a>")
+    for asked in ("/help/a", "/help/a?utm_source=x#top", "/help/a/"):
+        found = await one(f"{site.url}{asked}")
+        assert (found.url, found.kind) == (f"{site.url}/help/a/", "learnt")
+
+
 @pytest.mark.slow
 async def test_g11_an_unchanged_site_of_250_pages_sends_no_body_of_a_page(site: Site) -> None:
     easy(site)

@@ -119,12 +119,18 @@ class Crawler:
         return {**self._noted(url), _LEFT: min(runs, MAX_CUTS - 1)}
 
     async def one(self) -> PageOutcome:
-        """Read only the start page."""
+        """Read only the start page, or the page of its host to which it leads."""
+        start = self._scope.address(self._scope.start)
         with closing(self._reader):
             try:
-                return self._read(await self._fetcher.get(self._scope.start, {}, lambda _: ""))
+                found = await self._fetcher.get(start, {}, self._stays)
+                self._leads.add((start, found.url))
+                return self._read(found)
             except Refused as error:
-                return self._missed(self._scope.start, error)
+                return self._missed(start, error)
+
+    def _stays(self, url: str) -> str:
+        return "" if self._scope.has_host(url) else f"leads to another host: {url}"
 
     async def _open(self) -> None:
         """Read the rules of the host, the start page and the sitemaps. Raises Refused.

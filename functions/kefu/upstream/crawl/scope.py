@@ -48,12 +48,16 @@ class Scope:
         parts = _split(url)
         if not parts.netloc:
             return url
-        if _host(parts) == _host(self._parts) and parts.scheme in {"http", "https"}:
+        if self.has_host(url) and parts.scheme in {"http", "https"}:
             parts = parts._replace(scheme=self._parts.scheme, netloc=self._parts.netloc)
         if parts.query:
             kept = (one for one in parts.query.split("&") if not _NO_CONTENT.match(one))
             parts = parts._replace(query="&".join(dict.fromkeys(kept)))
         return parts.geturl()
+
+    def has_host(self, url: str) -> bool:
+        """Whether the host of an address is the start's, with or without `www.`."""
+        return _host(_split(url)) == _host(self._parts)
 
     def has(self, url: str) -> bool:
         """Whether an address, in the form of `address`, belongs to the crawl and may be a page."""
