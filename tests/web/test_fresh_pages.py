@@ -101,6 +101,26 @@ async def test_g34_a_page_that_leads_elsewhere_now_is_forgotten(
 
 
 @pytest.mark.slow
+async def test_g34_slow_pages_hold_up_neither_a_chat_nor_the_end(
+    staged: Staged, site: Site, tmp_path: Path
+) -> None:
+    running = await answering(staged, site, tmp_path / "site.kefu")
+    site.pages["/tent7"] = html("Tent 7")._replace(seconds=15)
+    site.pages["/tent8"] = Answer(b"", 503, more={"Retry-After": "60"})
+    assert save(running, f"{site.url}/tent8")["reason"] == "503 Service Unavailable"
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as hooks:
+        address, body = f"{running.url}/admin/api/pages", {"url": f"{site.url}/tent7"}
+        posts = [hooks.post(address, json=body, timeout=30) for _ in range(40)]
+        saving = asyncio.gather(*posts)
+        await asyncio.sleep(1)
+        begun = time.monotonic()
+        assert "105 euros" in str(await given(running, "what does tent 5 cost?"))
+        assert await asyncio.to_thread(running.service.stop) == 0
+        assert time.monotonic() - begun < 8
+        assert {one.status_code for one in await saving} == {503}
+
+
+@pytest.mark.slow
 async def test_g34_the_next_run_takes_over(staged: Staged, site: Site, tmp_path: Path) -> None:
     file = tmp_path / "site.kefu"
     running = await answering(staged, site, file)

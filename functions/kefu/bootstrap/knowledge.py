@@ -13,7 +13,7 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.constants import KNOWLEDGE_TOKENS, LOCAL_KNOWLEDGE_TOKENS
 from kefu.bootstrap.options import prompt_room
 from kefu.chat.admission import Admission
-from kefu.errors import InvalidRequest
+from kefu.errors import InvalidRequest, UpstreamUnavailable
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.page_tools import SitePages
     from kefu.web.routes.mcp import Assistants
+
+PAGE_SECONDS = 30.0
+"""Seconds in which a page that the panel's API names is read."""
 
 
 def learnt_pages(base: Base) -> ReloadingKnowledge | None:
@@ -128,11 +131,19 @@ def page_learner(
     if not writable or find_spec("selectolax") is None:
         return None
 
+    # One page at a time, so that many leave the threads to the chats.
+    lock = asyncio.Lock()
+
     async def learn(url: str) -> tuple[str, str]:
         host = urlsplit(url).netloc.rpartition("@")[2]
         for file in writable:
             if any(urlsplit(one).netloc == host for one in await file.sources()):
-                return await _learn_page(url, file, base.clock.now)
+                try:
+                    async with lock:
+                        return await _learn_page(url, file, base.clock.now)
+                except asyncio.CancelledError:
+                    restarting = "The server is restarting. Please try again."
+                    raise UpstreamUnavailable(restarting, retry_after=1) from None
         raise InvalidRequest("url: no learnt page has this host.", param="url")
 
     return learn
@@ -147,8 +158,11 @@ async def _learn_page(
 
     # The owner has named this host to `kefu learn`, with --allow-private if it is private.
     host = frozenset({urlsplit(url).hostname or ""})
-    # In a thread with its own loop, because the reader's process is waited for.
-    outcome = await asyncio.to_thread(asyncio.run, read_one(url, host))
+    try:
+        async with asyncio.timeout(PAGE_SECONDS):
+            outcome = await read_one(url, host)
+    except TimeoutError:
+        return "failed", f"not complete within {PAGE_SECONDS:g} s"
     asked = Scope(url).address(url)
     gone = PageText(asked, "", ())
     if outcome.page:

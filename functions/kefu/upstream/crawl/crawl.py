@@ -125,7 +125,8 @@ class Crawler:
             try:
                 found = await self._fetcher.get(start, {}, self._stays)
                 self._leads.add((start, found.url))
-                return self._read(found)
+                # In a thread, because the reader's process is waited for.
+                return await asyncio.to_thread(self._read, found)
             except Refused as error:
                 return self._missed(start, error)
 
@@ -307,8 +308,10 @@ class Crawler:
 
 
 async def read_one(url: str, private_hosts: frozenset[str]) -> PageOutcome:
-    """Read one page of a site. `private_hosts`: hosts that may be on this machine."""
-    fetcher = Fetcher(ROBOTS_AGENT, private=private_hosts)
+    """Read one page of a site; a busy server is not asked again. `private_hosts`: hosts that may be
+    on this machine.
+    """
+    fetcher = await asyncio.to_thread(Fetcher, ROBOTS_AGENT, private=private_hosts, retries=0)
     try:
         return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
     finally:

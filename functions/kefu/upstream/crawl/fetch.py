@@ -112,11 +112,13 @@ class Fetcher:
         allowed: Callable[[Address], bool] = is_public,
         timeout: float = TIMEOUT_SECONDS,
         private: frozenset[str] = frozenset(),
+        retries: int = RETRIES,
     ) -> None:
         """`private`: the hosts whose addresses are not checked."""
         self._allowed = allowed
         self._private = private
         self._timeout = timeout
+        self._retries = retries
         self._client = httpx.AsyncClient(
             follow_redirects=False,
             timeout=timeout,
@@ -177,7 +179,7 @@ class Fetcher:
         raise Refused(f"more than {MAX_REDIRECTS} redirects")
 
     async def _patiently(self, url: str, known: State) -> Fetched | str:
-        for _ in range(RETRIES):
+        for _ in range(self._retries):
             try:
                 return await self._one(url, known)
             except Refused as error:
