@@ -559,8 +559,20 @@ async def test_g9_a_page_whose_canonical_leads_back_to_it_is_learnt(
     first = await crawl(site, path="/help")
     assert first.of("learnt") == {"/help/", "/help/a/", "/help/b/"}
     assert not first.of("failed")
+    assert bool(site.asked["/help/a"]) is ("a" in links)
     second = await crawl(site, first.states, path="/help")
     assert second.of("unchanged") == first.of("learnt")
+
+
+@pytest.mark.parametrize("links", [("a", "a/"), ("a/", "a"), ("a/", "b"), ("b", "a/")])
+async def test_g9_a_page_with_and_without_a_slash_is_learnt_once(
+    site: Site, links: tuple[str, ...]
+) -> None:
+    site.pages = {"/help/": html("Help", *links), "/help/b": html("B", "a")}
+    for path in ("/help/a", "/help/a/"):
+        site.pages[path] = html("A", head="<link rel=canonical href=/help/a>")
+    learnt = (await crawl(site)).of("learnt")
+    assert len(learnt & {"/help/a", "/help/a/"}) == 1
 
 
 async def test_g9_a_page_that_sends_its_readers_on_is_followed(site: Site) -> None:

@@ -273,8 +273,7 @@ class Crawler:
         if read.refresh and (target := self._scope.address(read.refresh)) != found.url:
             return PageOutcome(found.url, "skipped", f"leads to {target}")
         canonical = self._scope.address(read.canonical) if read.canonical else found.url
-        is_here = canonical == found.url or (canonical, found.url) in self._leads
-        if not is_here and self._scope.has(canonical):
+        if not self._is_here(canonical, found.url) and self._scope.has(canonical):
             self._leads.add((found.url, canonical))
             self._enqueue(canonical)
             return PageOutcome(found.url, "skipped", f"is the same page as {canonical}")
@@ -284,6 +283,15 @@ class Crawler:
         page, state = read.page, noted(read, found, translations)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
         return PageOutcome(page.url, "unchanged" if same else "learnt", remark, page, state)
+
+    def _is_here(self, canonical: str, url: str) -> bool:
+        """Whether a page is read at its canonical address, at one that this leads to, or at one
+        with another slash at its end, if no link to the canonical was found.
+        """
+        if canonical.rstrip("/") == url.rstrip("/") and canonical not in self._queued:
+            self._queued.add(canonical)
+            return True
+        return canonical == url or (canonical, url) in self._leads
 
     def _missed(self, url: str, error: Refused) -> PageOutcome:
         """The outcome for a known page that failed: its last text is used, unless it is gone."""
