@@ -1,11 +1,12 @@
 """Takes the frame off the pages of a site: the lines that many pages share, such as menus.
 
 Shared lines that are no menu, such as a phone number, are kept once, as a page of their own. Those
-within the text of a page stay there.
+within the text of a page stay there, and at its end those that differ from page to page.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -19,6 +20,9 @@ from kefu.knowledge.terms import language_of
 FRAME_SHARE = 0.3
 """A line on more than this share of the pages belongs to the frame."""
 
+END_SHARE = 0.9
+"""A line does not differ among the pages that go on alike if this share of them have it there."""
+
 MIN_PAGES = 5
 """On a site with fewer pages, repeated lines of the main part do not belong to the frame."""
 
@@ -26,6 +30,10 @@ FRAME_TITLE_BY_LANGUAGE = {"zh": "每个页面上"}
 FRAME_TITLE = "On every page"
 """The title of the page that has the lines of the frame."""
 
+_PRICE = re.compile(
+    r"(?:[$€£¥₩₹₽₺₫฿]|\b(?:CHF|EUR|GBP|USD)\b)\s*\d"
+    r"|\d\s*(?:[$€£¥₩₹₽₺₫฿元円원]|(?:CHF|EUR|GBP|USD|kr|zł|Kč|Ft|lei)\b)"
+)
 _TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
 
 
@@ -37,13 +45,15 @@ class Parted(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    lines: frozenset[str] = frozenset()
+    lines: frozenset[str]
     """Short hashes of the lines."""
-    menu: frozenset[str] = frozenset()
+    menu: frozenset[str]
     """The lines that are links on most pages. A menu often shows its own page without a link."""
-    title_end: str = ""
+    title_end: str
     """The text that most titles end with, such as " | Example"."""
-    main_stays: bool = False
+    main_stays: bool
+    differing: frozenset[str]
+    """The ends of main parts whose first line differs among the pages that go on alike."""
 
     def has(self, block: Block) -> bool:
         is_shared = _hash(block.text) in self.lines and not block.apart
@@ -87,7 +97,38 @@ def _frame_of(site: Sequence[PageText]) -> _Frame:
     ends = Counter(_end(page.title) for page in site)
     end, count = min(ends.items(), key=lambda one: (-one[1], one[0]))
     common = "" if few or count <= len(site) / 2 else end
-    return _Frame(frozenset(lines), frozenset(menu), common, few)
+    frame = _Frame(frozenset(lines), frozenset(menu), common, few, frozenset())
+    return frame._replace(differing=frozenset(_differing(site, frame)))
+
+
+def _differing(site: Sequence[PageText], frame: _Frame) -> Iterator[str]:
+    """A line that differs is a price, or in its place stand few other lines on many pages, such as
+    "Out of stock". The end of some pages is no such line if the others end with their own text.
+    """
+    below = defaultdict[str, Counter[str]](Counter)
+    for page in site:
+        for at, end in _ends(page, frame):
+            below[end][page.blocks[at].text] += 1
+    for end, lines in below.items():
+        count = lines.total()
+        for line, here in lines.items():
+            others = count - here
+            is_choice = 2 * (len(lines) - 1) <= others
+            if here < END_SHARE * count and (is_choice or _PRICE.search(line)):
+                yield _hash(f"{end} {line}")
+
+
+def _ends(page: PageText, frame: _Frame) -> Iterator[tuple[int, str]]:
+    """The places of the main part's lines from its last one up to the last that is not shared, each
+    with a hash of all below it. Menus do not count, and languages differ.
+    """
+    end = language_of(page.language)
+    for at, block in reversed(list(enumerate(page.blocks))):
+        if not (block.outside or frame.is_menu(block)):
+            yield at, end
+            if not frame.has(block):
+                return
+            end = _hash(f"{end} {block.text}")
 
 
 def _cleaned(page: PageText, frame: _Frame) -> PageText:
@@ -99,12 +140,18 @@ def _cleaned(page: PageText, frame: _Frame) -> PageText:
 
 
 def _own(page: PageText, frame: _Frame) -> Sequence[bool]:
-    """Whether each line is the page's own. A shared line between two of them in the main part is,
-    too: many products have the same price.
+    """Whether each line is the page's own. In the main part so is a shared line between two of
+    them, below a heading of them, or with other lines in its place on other pages: many products
+    have the same price.
     """
     own = [not frame.has(block) for block in page.blocks]
     main = [at for at, block in enumerate(page.blocks) if own[at] and not block.outside]
-    for at in range(main[0], main[-1]) if main else ():
+    last = main[-1] + (page.blocks[main[-1]].level > 0) if main else 0
+    for at, end in _ends(page, frame):
+        if _hash(f"{end} {page.blocks[at].text}") in frame.differing:
+            last = max(last, at)
+            break
+    for at in range(main[0], min(last + 1, len(own))) if main else ():
         block = page.blocks[at]
         own[at] = own[at] or not (block.outside or frame.is_menu(block))
     return own

@@ -76,6 +76,75 @@ def test_a_shared_line_between_lines_of_the_page_stays_and_is_no_line_of_every_p
     assert texts(found.shared) == [[PHONE.text, advert.text]]
 
 
+@pytest.mark.parametrize("prices", [("€10.00", "€15.00"), ("€10.00", "€10.00")])
+@pytest.mark.parametrize("texts_of_page", [1, 0])
+def test_a_price_and_a_stock_stay_at_the_end_and_a_line_below_them_on_most_pages_does_not(
+    prices: Sequence[str], texts_of_page: int
+) -> None:
+    pages = [
+        page._replace(
+            blocks=[
+                Block(f"Shirt {at}", 1),
+                *page.blocks[:texts_of_page],
+                Block(prices[at % 2]),
+                Block("In stock" if at % 3 else "Out of stock"),
+                MENU,
+                FOOTER._replace(outside=False),
+            ]
+        )
+        for at, page in enumerate(site(20))
+    ]
+    pages[7] = pages[7]._replace(blocks=[Block("How we make shirts")])
+    found = parted(pages)
+    assert texts(found.own)[0] == [
+        "Shirt 0",
+        *["Text of 0"][:texts_of_page],
+        prices[0],
+        "Out of stock",
+    ]
+    assert texts(found.shared) == [[FOOTER.text]]
+
+
+def test_a_price_stays_at_the_end_where_each_other_page_has_a_price_of_its_own() -> None:
+    pages = [
+        page._replace(blocks=[*page.blocks, Block(f"{max(at, 7)}.50 kr"), PHONE])
+        for at, page in enumerate(site(20))
+    ]
+    found = parted(pages)
+    assert texts(found.own)[0] == ["Text of 0", "7.50 kr"]
+    assert texts(found.shared) == [[PHONE.text]]
+
+
+def test_the_end_of_some_pages_is_shared_where_the_others_end_with_their_own_text() -> None:
+    pages = [
+        page._replace(blocks=[*page.blocks, PHONE][: 2 if at < 10 else 1])
+        for at, page in enumerate(site(20))
+    ]
+    found = parted(pages)
+    assert sorted(texts(found.own)) == sorted([f"Text of {number}"] for number in range(20))
+    assert texts(found.shared) == [[PHONE.text]]
+
+
+def test_the_line_below_a_heading_of_the_page_stays() -> None:
+    """All products of some shops have the same price, and no other text."""
+    price = Block("€25.00")
+    pages = [page._replace(blocks=[Block(page.title, 1), price, PHONE]) for page in site(8)]
+    found = parted(pages)
+    assert texts(found.own)[3] == ["PageText 3", price.text]
+    assert texts(found.shared) == [[PHONE.text]]
+
+
+def test_the_end_of_the_pages_in_each_language_is_shared() -> None:
+    german = [page._replace(language="de") for page in site(10)[5:]]
+    pages = [
+        page._replace(blocks=[*page.blocks, Block(f"Made in {page.language}")])
+        for page in (*site(10)[:5], *german)
+    ]
+    found = parted(pages)
+    assert texts(found.own) == [[f"Text of {number}"] for number in range(10)]
+    assert sorted(texts(found.shared)) == [["Made in de"], ["Made in en"]]
+
+
 def test_a_heading_is_kept_with_the_line_below_it_only() -> None:
     lonely, heading = Block("Follow us", 2), Block("Contact", 2)
     found = parted(site(8, heading, PHONE, lonely))
