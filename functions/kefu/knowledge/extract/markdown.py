@@ -10,14 +10,25 @@ from kefu.knowledge.pages import Block, PageText
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(title|lang|url)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*(?:\{#([\w-]+)\})?[ \t]*\Z")
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*(?:\{#([\w-]+)\})?[ \t]*\Z")
 _RULE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*\Z")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_MDX = re.compile(r"(?:import|export)\s.*|:::+[ \t]*(?:\w+[ \t]*)?")
+_MDX = re.compile(
+    r"import\s+(?:[\w$*{][\w$*{},\s]*\sfrom\s*)?[\"'][^\"']+[\"'];?\s*|import\s*\{.*|export\s+[{*].*"
+    r"|export\s+(?:const|let|var|(?:async\s+)?function|class)\s.*[={(].*"
+    r"|export\s+default\s+(?:(?:async|function|class)\s.*|[\w$.]+(?:;?\s*|\(.*)|[({\[<].*)"
+    r"|:::+[ \t]*(?:\w+[ \t]*)?"
+)
+"""Lines of code in MDX, and the ends of admonitions."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_LABEL = re.compile(r"<[A-Z][^<>]*\s(?:label|title)=(?:\"([^\"]+)\"|'([^']+)')")
+"""Of a component of MDX, such as a tab. The title of an element of HTML is a remark."""
 _IMAGE = re.compile(r"!\[([^\]]{0,500})\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK = re.compile(r"\[([^\]]{1,500})\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]{0,500}\])")
-_REFERENCE = re.compile(r"[ ]{0,3}\[[^\]]+\]:\s*\S+.*")
+_REFERENCE = re.compile(
+    r"[ ]{0,3}\[[^\]^][^\]]*\]:\s*(?:<[^<>]*>|\S+)"
+    r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*"
+)
 _EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _NO_SLUG = re.compile(r"[^\w\- ]+")
@@ -119,4 +130,13 @@ def _line(line: str) -> str:
 
 def _inline(text: str) -> str:
     text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    return _EMPHASIS.sub(r"\2", _TAG.sub("", text)).replace("`", "").strip()
+    return _EMPHASIS.sub(r"\2", _TAG.sub(_label, text)).replace("`", "").strip()
+
+
+def _label(tag: re.Match[str]) -> str:
+    """What a tag shows: `Bosch: ` for a tab, `How? ` for a question."""
+    found = _LABEL.match(tag[0])
+    label = (found[1] or found[2]) if found else ""
+    if not label:
+        return ""
+    return f"{label}: " if label[-1].isalnum() else f"{label} "

@@ -67,6 +67,87 @@ def test_markdown_keeps_its_headings_lists_tables_and_code() -> None:
     ]
 
 
+def lines(text: str) -> list[str]:
+    return [block.text for block in read_markdown(text, "a.md").blocks]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import duties of 25 percent",
+        "import and export of goods from the EU",
+        "export declaration costs 40 euros.",
+        "export default values as a file",
+        "export class B goods",
+        "[^1]: 2 GB per file",
+        "[^1]: None",
+        "[Note]: parcels above 30 kg cost more",
+    ],
+)
+def test_markdown_keeps_a_line_that_only_looks_like_code_or_an_address(text: str) -> None:
+    assert lines(f"The customer pays\n{text}\nin cash.") == [f"The customer pays {text} in cash."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import Box from "./box"',
+        "import Box, { type Lid } from './box';",
+        "import * as boxes from './box'",
+        "import './box.css';",
+        "import {",
+        "export const meta = {",
+        "export default Layout;",
+        "export default ({ children }) => <main>{children}</main>",
+        "export default function Layout(props) {",
+        "export default wrapped(Layout)",
+        "export async function load() {",
+        "export { load }",
+        "export * from './box'",
+        ":::note",
+        "[list]: /list",
+        "[list]: LIST",
+        "[list]: <https://shop.example/a list>",
+        "[list]: https://shop.example/list  'The list'",
+        "[mail]: mailto:us@shop.example",
+    ],
+)
+def test_markdown_leaves_out_code_of_mdx_and_addresses_of_links(text: str) -> None:
+    assert lines(f"We ship.\n\n{text}\n\nDaily.") == ["We ship.", "Daily."]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<TabItem value="b" label="Bosch">costs 350</TabItem>', "Bosch: costs 350"),
+        ("<TabItem label='Bosch'>\ncosts 350\n</TabItem>", "Bosch: costs 350"),
+        ('<Accordion title="By invoice?">\nYes.\n</Accordion>', "By invoice? Yes."),
+        ('<Card title="Prices" href="/prices" />', "Prices:"),
+        ('<Tab title="">npm</Tab>', "npm"),
+        ('Of <abbr title="the Union">EU</abbr> law', "Of EU law"),
+    ],
+)
+def test_markdown_keeps_the_labels_of_tabs_and_the_titles_of_accordions(
+    text: str, found: str
+) -> None:
+    """So Docusaurus, Mintlify and Starlight write them."""
+    assert lines(text) == [found]
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("## Using C#", "Using C#"),
+        ("## Using C# ##", "Using C#"),
+        ("## Hours #", "Hours"),
+        ("## Hours ## {#hours}", "Hours"),
+        ("## Hours {#hours}", "Hours"),
+    ],
+)
+def test_a_heading_of_markdown_ends_before_the_marks_after_a_space(line: str, heading: str) -> None:
+    assert lines(line) == [heading]
+
+
 def test_a_word_file_keeps_its_headings_and_tables() -> None:
     page = read_file(word(), ".docx", "hours.docx")[0].page
     assert page.title == "Opening hours"
@@ -292,6 +373,22 @@ def test_a_word_file_that_unpacks_to_60_mb_is_refused() -> None:
 @pytest.mark.parametrize("piece", ["<!--", "![", "[a", "**a ", "{/*", "<a ", "`"])
 def test_long_markdown_is_read_in_linear_time(piece: str) -> None:
     assert_linear(lambda size: piece * size, lambda text: read_markdown(text, "a.md"), 2000)
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        ("import ", "a "),
+        ("import", " "),
+        ("export default", " "),
+        ("[a]: ", "/ "),
+        ("<A", " title='"),
+    ],
+)
+def test_a_long_line_of_markdown_is_read_in_linear_time(start: str, piece: str) -> None:
+    assert_linear(
+        lambda size: f"{start}{piece * size}x", lambda text: read_markdown(text, "a.md"), 2000
+    )
 
 
 @given(st.text())
