@@ -10,7 +10,9 @@ from kefu.knowledge.pages import Block, PageText
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(title|lang|url)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*(?:\{#([\w-]+)\})?[ \t]*\Z")
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*)")
+_ANCHOR = re.compile(r"\{#([\w-]+)\}\s*\Z")
+_CLOSING = re.compile(r"(?<!\S)#+\s*\Z")
 _RULE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*\Z")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _MDX = re.compile(
@@ -73,7 +75,9 @@ def _blocks(text: str) -> Iterator[Block]:
             fence = opened[1]
         elif heading := _HEADING.match(line):
             yield from _flush(paragraph, " ")
-            yield _heading(len(heading[1]), heading[2], heading[3])
+            anchor = _ANCHOR.search(heading[2])
+            title = heading[2][: anchor.start()] if anchor else heading[2]
+            yield _heading(len(heading[1]), _CLOSING.sub("", title), anchor and anchor[1])
         elif _RULE.match(line) and paragraph and not _ITEM.match(paragraph[0]):
             yield _heading(1 if "=" in line else 2, " ".join(paragraph), None)
             paragraph.clear()

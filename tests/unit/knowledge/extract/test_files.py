@@ -378,6 +378,8 @@ def test_long_markdown_is_read_in_linear_time(piece: str) -> None:
 @pytest.mark.parametrize(
     ("start", "piece"),
     [
+        ("## a", " "),
+        ("## a", "{#"),
         ("import ", "a "),
         ("import", " "),
         ("export default", " "),
