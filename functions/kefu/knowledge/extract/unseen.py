@@ -14,7 +14,9 @@ _NEVER = (
     " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
     " [itemtype$='schema.org/BreadcrumbList'], :is(.breadcrumb, .breadcrumbs):not(:has(h1, h2)),"
     " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, .nav-panel,"
-    " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents])"
+    " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
+    " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
+    " a.headerlink[href^='#'], .viewcode-link, .viewcode-back"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)

@@ -109,6 +109,34 @@ def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
     assert texts(code) == ["make run"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        """<table class=highlighttable><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre>
+        </div></td><td class=code><div><pre>make\nrun</pre></div></td></tr></table>""",
+        """<pre><span class=linenos>1</span>make\n<span class=linenos>2</span>run</pre>""",
+        """<pre><span class=lineno>1 </span>make\n<span class=lineno>2 </span>run</pre>""",
+        """<table class=rouge-table><td class="gutter gl"><pre class=lineno>1\n2</pre></td>
+        <td class=code><pre>make\nrun</pre></td></table>""",
+        """<div class=chroma><table><td><pre><span class=lnt>1\n</span><span class=lnt>2\n</span>
+        </pre></td><td><pre>make\nrun</pre></td></table></div>""",
+        """<pre class=chroma><span class=ln>1</span>make\n<span class=ln>2</span>run</pre>""",
+        "<pre class='code linenos'>make\nrun</pre>",
+    ],
+)
+def test_g35_code_is_learnt_without_the_numbers_of_its_lines(code: str) -> None:
+    """So Material for MkDocs, Sphinx, Pygments, Jekyll and Hugo write them."""
+    assert texts(f"<main>{code}</main>") == ["make\nrun"]
+
+
+def test_g35_the_signature_of_a_function_has_no_links_to_its_code_and_to_itself() -> None:
+    """So Sphinx writes it."""
+    body = """<dl><dt id=f>f(a)<a href=../f.html><span class=viewcode-link>[source]</span></a>
+    <a class=headerlink href=#f title=Link>\uf0c1</a><dd>Adds.</dl><div><a class=viewcode-back
+    href=f.html>[docs]</a><pre>def f(a)</pre></div><p>See <a class=headerlink href=/f>f</a>."""
+    assert texts(body) == ["f(a)", "Adds.", "def f(a)", "See f."]
+
+
 def test_g35_a_wiki_is_learnt_without_its_marks_for_editors() -> None:
     """Of MediaWiki. A mark such as [1] would be taken for a source of the answer."""
     body = """<h2><b id=Time>Time</b><span class=mw-editsection>[<a href=/edit>edit</a>]</span></h2>
