@@ -22,6 +22,10 @@ _CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
+_AMOUNT = re.compile(r"([$£€¥]\s?)?(?:\d+|\d{1,3}(?:[.,]\d{3})+)\Z")
+_BEFORE_CURRENCY = re.compile(r"\s*[$£€¥]")
+_LONGEST_AMOUNT = 20
+"""Characters."""
 SPACE = re.compile(r"\s+")
 
 
@@ -122,6 +126,8 @@ class _Walk:
             self._parts.append("\n" if self._is_pre else " ")
         elif tag == "label":
             self._parts.append(" ")
+        elif tag == "sup" and self._is_pence(node):
+            self._parts.append(".")
         elif tag in _CELLS:
             self._cells.add(tag)
             if any(part.strip() for part in self._parts):
@@ -133,6 +139,16 @@ class _Walk:
                 self._cells.clear()
                 self._in_row = tag == "tr" and node.css_first(_NO_CELL) is None
                 self._head = "" if tag == "table" else self._head
+
+    def _is_pence(self, node: LexborNode) -> bool:
+        """Whether a raised text is the end of an amount of money, and no power and no footnote."""
+        text = node.text(strip=True)
+        if len(text) != 2 or not text.isdecimal() or node.css_first("a"):
+            return False
+        amount = _AMOUNT.search("".join(self._parts[-3:])[-_LONGEST_AMOUNT:])
+        after = node.next and (node.next.first_child or node.next)
+        following = (after.text_content if after else "") or ""
+        return amount is not None and bool(amount[1] or _BEFORE_CURRENCY.match(following))
 
     def _leave(self, node: LexborNode) -> Iterator[Block]:
         tag = node.tag or ""

@@ -19,6 +19,9 @@ _NEVER = (
     " a.headerlink[href^='#'], .viewcode-link, .viewcode-back"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
+_SPOKEN = ":is(.sr-only, .visually-hidden)"
+_SEEN = f"[aria-hidden=true]:has(+ {_SPOKEN}), {_SPOKEN} + [aria-hidden=true]"
+"""What a reader sees and a screen reader gets in words, such as a price or an icon."""
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
 
@@ -67,6 +70,9 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     shown = {name for node in controls for name in _targets(node)}
     for tabs in _inner_first(tree, _TAB_LISTS):
         _name_panels(tabs)
+    for node in tree.css(_SEEN):
+        if any(map(str.isdigit, node.text())):
+            del node.attrs["aria-hidden"]
     notes = _remove_comments(tree)
     notes += [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)

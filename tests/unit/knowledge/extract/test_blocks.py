@@ -76,6 +76,24 @@ def test_g35_the_labels_of_tabs_are_separate_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("£12<sup>99</sup>", "£12.99"),
+        ("<sup>$</sup><b>1,299</b><sup><small>00</small></sup>", "$1,299.00"),
+        ("12<sup>99</sup> €", "12.99 €"),
+        ("12<sup>99</sup><span>€</span>", "12.99€"),
+        ("£12.50<sup>99</sup>", "£12.5099"),
+        ("£12<sup><a href=#12>12</a></sup>", "£1212"),
+        ("£12<sup>1</sup>", "£121"),
+        ("10<sup>12</sup> atoms", "1012 atoms"),
+        ("12 m<sup>2</sup>", "12 m2"),
+    ],
+)
+def test_a_price_with_raised_pence_has_a_dot(body: str, text: str) -> None:
+    assert [one.text for one in blocks(body)] == [text]
+
+
+@pytest.mark.parametrize(
     ("body", "outside"),
     [
         ("<p>A</p><main><p>B</p></main>", [True, False]),

@@ -241,6 +241,22 @@ def test_g13_other_hidden_parts_and_buttons_are_left_out() -> None:
     assert texts(body) == ["Seen."]
 
 
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        ("<b aria-hidden=true>£19.99</b><i class=visually-hidden>19 pounds 99</i>", ["£19.99"]),
+        ("<i class=sr-only>Price</i> <b aria-hidden=true>£19.99</b>", ["£19.99"]),
+        ("<i aria-hidden=true>phone</i><i class=sr-only>Phone</i>", []),
+        ("<b aria-hidden=true>12</b><b>Twelve</b>", ["Twelve"]),
+        ("<i class=sr-only>Price</i><b aria-hidden=true hidden>£19.99</b>", []),
+    ],
+)
+def test_g13_numbers_are_kept_as_seen_where_a_screen_reader_gets_words(
+    body: str, seen: list[str]
+) -> None:
+    assert texts(f"<main>{body}</main>") == seen
+
+
 def test_g13_a_hidden_section_with_a_heading_is_text_that_a_script_shows() -> None:
     """LibreOffice's help shows the sections of one program."""
     section = "<h3>Apply styles</h3><p>Writer sets the style.</p>"
