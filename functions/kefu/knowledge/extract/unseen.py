@@ -44,9 +44,14 @@ _LONGEST_BANNER = 600
 
 _COMMENTS = (
     ".wp-block-comments, .comments-area, .comment-respond, .comment-list, .commentlist,"
-    " .comment-wrapper, [itemtype$='schema.org/Comment'], [typeof~='schema:Comment']"
+    " .comment-wrapper, [itemtype$='schema.org/Comment'], [typeof~='schema:Comment'],"
+    " [itemtype$='schema.org/UserReview'], .jdgm-rev, .spr-review, .stamped-review, .yotpo-review,"
+    " .review-items, #product-comments-list, .product-detail-review-item"
 )
-"""Of WordPress, WooCommerce's reviews, Drupal and schema.org."""
+"""Of WordPress, WooCommerce's reviews, Drupal, schema.org, Judge.me, Shopify, Stamped, Yotpo,
+Magento, PrestaShop and Shopware.
+"""
+_REVIEW = "[itemprop~=review]"
 
 _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".join(
     f", [data-{prefix}toggle={kind}]"
@@ -109,10 +114,19 @@ def _remove_banners(tree: LexborHTMLParser) -> Iterator[str]:
 
 def _remove_comments(tree: LexborHTMLParser) -> list[str]:
     """What strangers wrote below a page is not the site's own word."""
-    comments = _inner_first(tree, _COMMENTS)
+    reviews = tree.css(_REVIEW)
+    articles = {node.mem_id for node in reviews if _is_article(node, len(reviews) == 1)}
+    comments = _inner_first(tree, f"{_COMMENTS}, {_REVIEW}")
+    comments = [node for node in comments if node.mem_id not in articles]
     for node in comments:
         node.decompose()
     return ["left out, the comments of strangers"] if comments else []
+
+
+def _is_article(review: LexborNode, is_only: bool) -> bool:
+    """Whether a review of a product is the page's own article about it."""
+    is_long = len(review.css("h2, p")) > 2
+    return review.css_first("h1") is not None or (is_only and is_long)
 
 
 def _remove_controls(tree: LexborHTMLParser, questions: set[int]) -> Iterator[str]:

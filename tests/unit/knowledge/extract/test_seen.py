@@ -152,13 +152,35 @@ def test_g35_a_wiki_is_learnt_without_its_marks_for_editors() -> None:
         "<div id=comments class=comments-area><ol class=comment-list><li>TEXT</ol></div>",
         "<div id=reviews><h2>Reviews</h2><ol class=commentlist><li>TEXT</ol></div>",
         "<div itemscope itemtype='https://schema.org/Comment'><p>TEXT</div>",
+        "<div itemprop=review><h3>TEXT</h3></div><p itemprop=review>TEXT</p>",
+        "<ul><li itemprop=review itemscope itemtype='http://schema.org/Review'>TEXT</ul>",
+        "<div itemscope itemtype='https://schema.org/UserReview'><p>TEXT</div>",
+        "<div class=jdgm-rev-widg><div class=jdgm-rev><p>TEXT</div></div>",
+        "<div class=spr-reviews><div class=spr-review><p>TEXT</div></div>",
+        "<ol class='items review-items'><li>TEXT</ol>",
+        "<div id=product-comments-list><div>TEXT</div></div>",
     ],
 )
 def test_a11_comments_of_strangers_are_not_the_words_of_the_site(comments: str) -> None:
-    """Of WordPress, its older themes, WooCommerce and schema.org."""
+    """Of WordPress, its older themes, WooCommerce, schema.org, Judge.me, Shopify, Magento and
+    PrestaShop.
+    """
     found = read(f"<main><p>Rolls.</p>{comments}</main>")
     assert "TEXT" not in str(found.page.blocks)
     assert found.page.blocks[0].text == "Rolls."
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        "<article itemscope itemtype='https://schema.org/Review'><p>TEXT</article>",
+        "<div itemprop=review><h1>Boots</h1><p>TEXT</div>",
+        "<h1>Boots</h1><div itemprop=review><p>TEXT<h2>In snow</h2><p>They hold.</div>",
+        "<div itemprop=aggregateRating>TEXT</div>",
+    ],
+)
+def test_a11_a_page_that_is_itself_a_review_is_the_word_of_the_site(review: str) -> None:
+    assert "TEXT" in texts(f"<div itemscope itemtype='https://schema.org/Product'>{review}</div>")
 
 
 def test_g32_the_owner_is_told_that_comments_are_left_out() -> None:
