@@ -16,11 +16,15 @@ _NEVER = (
     " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, .nav-panel,"
     " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
     " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
-    " a.headerlink[href^='#'], .viewcode-link, .viewcode-back"
+    " a.headerlink[href^='#'], .viewcode-link, .viewcode-back, .prev-next-area,"
+    " .related-pages:has(.page-info), .toc-title, .onthispage, .sourcelink"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _SPOKEN = ":is(.sr-only, .visually-hidden)"
-_SEEN = f"[aria-hidden=true]:has(+ {_SPOKEN}), {_SPOKEN} + [aria-hidden=true]"
+_SEEN = (
+    f"[aria-hidden=true]:has(+ {_SPOKEN}), {_SPOKEN} + [aria-hidden=true],"
+    " [aria-label] > [aria-hidden=true]"
+)
 """What a reader sees and a screen reader gets in words, such as a price or an icon."""
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
@@ -36,6 +40,8 @@ _NO_BANNER = _HEADINGS | {"html", "body", "main", "article", "section", "li"}
 _ARTICLE = re.compile(r"product|categor|item|recipe|post|tag")
 _OF_TEXT = frozenset({"noscript", "dialog", "alertdialog", "label", "legend", "template"})
 """Parts that are left out and may have sentences, unlike menus and scripts."""
+_LONGEST_SEEN = 40
+"""Characters of a price. Longer parts are windows and menus."""
 _SHORTEST_NOTE = 12
 _LONGEST_NOTE = 60
 """Characters of a part's text."""
@@ -75,15 +81,25 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     shown = {name for node in controls for name in _targets(node)}
     for tabs in _inner_first(tree, _TAB_LISTS):
         _name_panels(tabs)
-    for node in tree.css(_SEEN):
-        if any(map(str.isdigit, node.text())):
-            del node.attrs["aria-hidden"]
+    _show_seen(tree)
     notes = _remove_comments(tree)
     notes += [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)
     notes += _remove_controls(tree, questions)
     notes += _remove_hidden(tree, shown)
     return [note for note in notes if note]
+
+
+def _show_seen(tree: LexborHTMLParser) -> None:
+    """Of a short text that a screen reader gets in words, a number, such as a price, and the title
+    of a part stay.
+    """
+    for node in tree.css(_SEEN):
+        label = node.parent.attributes.get("aria-label") if node.parent else None
+        text = node.text(strip=True)
+        has_number = len(text) <= _LONGEST_SEEN and any(map(str.isdigit, text))
+        if has_number or text == label:
+            del node.attrs["aria-hidden"]
 
 
 def _name_panels(tabs: LexborNode) -> None:

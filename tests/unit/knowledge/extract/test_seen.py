@@ -200,6 +200,34 @@ def test_g35_links_to_the_pages_before_and_after_are_no_text() -> None:
 
 
 @pytest.mark.parametrize(
+    "ways",
+    [
+        """<footer><div class=prev-next-area><a class=left-prev href=/a title="previous page">
+        <p>previous<p>Hours</a></div></footer>
+        <div class="page-toc tocsection onthispage">On this page</div><nav>Rolls</nav>
+        <div class="tocsection sourcelink"><a href=/rolls.txt>Show Source</a></div>""",
+        """<div class=related-pages><a class=next-page href=/a><div class=page-info><p>Next</p>
+        <div class=title>Hours</div></div></a></div><aside class=toc-drawer><div><span
+        class=toc-title>On this page</span></div></aside>""",
+    ],
+)
+def test_g35_the_ways_to_other_pages_of_a_manual_of_sphinx_are_no_text(ways: str) -> None:
+    """So its themes PyData and Furo write them."""
+    related = "<div class=related-pages><p>Rolls are rounder than <a href=/b>buns</a>.</div>"
+    assert texts(f"<main><p>Fresh.</p>{related}{ways}</main>") == [
+        "Fresh.",
+        "Rolls are rounder than buns.",
+    ]
+
+
+def test_g13_a_title_that_also_names_its_part_is_text() -> None:
+    """So Starlight writes it."""
+    aside = """<aside aria-label="Please note"><p aria-hidden=true> <svg></svg>Please note </p>
+    <p>Closed in May.</aside><a aria-label=Menu href=/><i aria-hidden=true>≡</i></a>"""
+    assert texts(f"<main>{aside}</main>") == ["Please note", "Closed in May."]
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "<section id=cookie-policy><p>TEXT</p></section>",
@@ -268,9 +296,11 @@ def test_g13_other_hidden_parts_and_buttons_are_left_out() -> None:
     [
         ("<b aria-hidden=true>£19.99</b><i class=visually-hidden>19 pounds 99</i>", ["£19.99"]),
         ("<i class=sr-only>Price</i> <b aria-hidden=true>£19.99</b>", ["£19.99"]),
+        ("<i aria-label='19 pounds 99'><b aria-hidden=true>£19.99</b></i>", ["£19.99"]),
         ("<i aria-hidden=true>phone</i><i class=sr-only>Phone</i>", []),
         ("<b aria-hidden=true>12</b><b>Twelve</b>", ["Twelve"]),
         ("<i class=sr-only>Price</i><b aria-hidden=true hidden>£19.99</b>", []),
+        (f"<i class=sr-only>Menu</i><div aria-hidden=true>{'Shirts £19.99 ' * 4}</div>", []),
     ],
 )
 def test_g13_numbers_are_kept_as_seen_where_a_screen_reader_gets_words(
