@@ -112,7 +112,8 @@ class _Head:
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
         for node in self._tree.css("a[href]:not([rel~=nofollow i])"):
-            target = absolute(self.base, node.attributes["href"] or "")
+            named = node.attributes
+            target = absolute(self.base, named.get("href") or named.get("xlink:href") or "")
             if target:
                 found[target.partition("#")[0]] = None
         return tuple(found)

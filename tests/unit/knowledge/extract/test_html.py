@@ -65,6 +65,12 @@ def test_g9_a_link_with_nofollow_is_not_followed() -> None:
     assert [urlsplit(link).path for link in read.links] == ["/b"]
 
 
+def test_a_link_in_a_drawing_is_a_link() -> None:
+    """So Graphviz and SVG 1.1 write it."""
+    read = read_html("<p>Map<svg><a xlink:href=/b><text>B</text></a></svg><a href=/c>C</a>", URL)
+    assert [urlsplit(link).path for link in read.links] == ["/b", "/c"]
+
+
 def test_a_page_says_when_it_must_not_be_learnt() -> None:
     assert read_html(PAGE, URL).indexed
     noindex = PAGE.replace("<head>", "<head><meta name=ROBOTS content='NOINDEX, follow'>")
