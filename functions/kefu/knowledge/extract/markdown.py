@@ -22,7 +22,7 @@ _MDX = re.compile(
     r"|:::+[ \t]*(?:\w+[ \t]*)?"
 )
 """Lines of code in MDX, and the ends of admonitions."""
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG_OR_CODE = re.compile(r"`+[^`]*`+|</?[A-Za-z][^<>]*>")
 _LABEL = re.compile(r"<[A-Z][^<>]*\s(?:label|title)=(?:\"([^\"]+)\"|'([^']+)')")
 """Of a component of MDX, such as a tab. The title of an element of HTML is a remark."""
 _IMAGE = re.compile(r"!\[([^\]]{0,500})\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
@@ -134,12 +134,14 @@ def _line(line: str) -> str:
 
 def _inline(text: str) -> str:
     text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    return _EMPHASIS.sub(r"\2", _TAG.sub(_label, text)).replace("`", "").strip()
+    return _EMPHASIS.sub(r"\2", _TAG_OR_CODE.sub(_shown, text)).replace("`", "").strip()
 
 
-def _label(tag: re.Match[str]) -> str:
-    """What a tag shows: `Bosch: ` for a tab, `How? ` for a question."""
-    found = _LABEL.match(tag[0])
+def _shown(part: re.Match[str]) -> str:
+    """What a tag shows: `Bosch: ` for a tab, `How? ` for a question. A tag in code is text."""
+    if part[0].startswith("`"):
+        return part[0]
+    found = _LABEL.match(part[0])
     label = (found[1] or found[2]) if found else ""
     if not label:
         return ""

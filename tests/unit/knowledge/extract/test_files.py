@@ -125,9 +125,13 @@ def test_markdown_leaves_out_code_of_mdx_and_addresses_of_links(text: str) -> No
         ('<Card title="Prices" href="/prices" />', "Prices:"),
         ('<Tab title="">npm</Tab>', "npm"),
         ('Of <abbr title="the Union">EU</abbr> law', "Of EU law"),
+        (
+            'Write `<Tab label="npm">` and `<b>` in <b>code</b>',
+            'Write <Tab label="npm"> and <b> in code',
+        ),
     ],
 )
-def test_markdown_keeps_the_labels_of_tabs_and_the_titles_of_accordions(
+def test_markdown_keeps_tags_in_code_labels_of_tabs_and_titles_of_accordions(
     text: str, found: str
 ) -> None:
     """So Docusaurus, Mintlify and Starlight write them."""
