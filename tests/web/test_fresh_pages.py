@@ -101,6 +101,7 @@ async def test_g34_a_page_that_leads_elsewhere_now_is_forgotten(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 async def test_g34_slow_pages_hold_up_neither_a_chat_nor_the_end(
     staged: Staged, site: Site, tmp_path: Path
 ) -> None:

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.behaviours import answer
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
@@ -18,6 +20,7 @@ from tests.web.test_take_over import Operator
 SCRIPT = Path(__file__).with_name("panel_between.mjs")
 
 
+@pytest.mark.slow
 async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_one(
     staged: Staged,
 ) -> None:
