@@ -138,6 +138,15 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".pane > .trouble", { hasText: "The server cannot be reached." }).waitFor();
   await page.unroute(api);
 
+  // Who has read above sees the line that they write.
+  await row(anna).click();
+  await field.waitFor();
+  await page.locator(".pane").evaluate((pane) => pane.scrollTo(0, 0));
+  await field.fill("I look into it.");
+  await field.press("Enter");
+  await page.locator(".bubble.person", { hasText: "I look into it." }).waitFor();
+  seen.gaps.push(await gap());
+
   // Closed: the focus is in the chat, and not at the begin of the page.
   await row(anna).click();
   await page.locator(".talk button", { hasText: "Close" }).click();

@@ -123,9 +123,13 @@ class TalkBar {
 
   async #turn(state: string, name: string, takenFrom?: string): Promise<void> {
     await this.#acts.attend(state, name, takenFrom);
-    const pane = this.node.closest(".pane");
-    const heading = pane?.querySelector<HTMLElement>("h2[tabindex]");
+    const heading = this.node.closest(".pane")?.querySelector<HTMLElement>("h2[tabindex]");
     (this.#text.isConnected ? this.#text : heading)?.focus({ preventScroll: true });
+    this.#toEnd();
+  }
+
+  #toEnd(): void {
+    const pane = this.node.closest(".pane");
     pane?.scrollTo(0, pane.scrollHeight);
   }
 
@@ -184,7 +188,10 @@ class TalkBar {
       event.preventDefault();
       if (send.disabled || !text.value.trim()) return;
       send.disabled = text.readOnly = true;
-      if (await this.#acts.say(text.value)) text.value = "";
+      if (await this.#acts.say(text.value)) {
+        text.value = "";
+        this.#toEnd();
+      }
       keepUnsent(this.#acts.id, text.value);
       send.disabled = text.readOnly = false;
     });
