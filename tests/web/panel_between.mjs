@@ -138,6 +138,18 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".pane > .trouble", { hasText: "The server cannot be reached." }).waitFor();
   await page.unroute(api);
 
+  // The messages before those on the screen come above them.
+  await row(bert).click();
+  await chat(bert).waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Earlier messages" }).click();
+  await page.locator(".bubble.user", { hasText: "Question 0." }).waitFor({ state: "attached" });
+  await page.waitForTimeout(200);
+  seen.first = await page.evaluate(() => {
+    const { x, y, width } = document.querySelector(".pane").getBoundingClientRect();
+    const at = document.elementsFromPoint(x + width / 2, y + 60);
+    return at.map((node) => node.closest(".turn")?.innerText).find(Boolean);
+  });
+
   // Who has read above sees the line that they write.
   await row(anna).click();
   await field.waitFor();

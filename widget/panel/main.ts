@@ -55,7 +55,7 @@ const surroundings: Surroundings = {
   operator,
   about,
   attempt,
-  show: (make) => void show(make),
+  show,
   attended: () => void inbox.refresh(),
   removed: () => {
     location.hash = "";
@@ -259,6 +259,12 @@ async function begin(): Promise<void> {
 addEventListener("hashchange", () => {
   if (location.hash.startsWith(TICKET)) void withTicket();
   else if (!isLocked()) route();
+});
+
+// A session that could not be loaded is loaded again by the same link, which changes no address.
+aside.addEventListener("click", ({ target }) => {
+  const link = (target as Element).closest("a");
+  if (link?.hash === location.hash && !content.childElementCount) route();
 });
 
 /** Why the sign-in at a provider was refused, which is removed from the address; "" if it was not. */

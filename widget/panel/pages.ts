@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly about: Store<About | undefined>;
   /** Does what the operator asked for, shows why it failed, and returns whether it succeeded. */
   attempt(work: () => Promise<void>): Promise<boolean>;
-  show(make: () => Promise<HTMLElement>): void;
+  show(make: () => Promise<HTMLElement>): Promise<void>;
   /** A session may now be with another operator, or with none. */
   attended(): void;
   /** A session was deleted. */
@@ -135,7 +135,7 @@ export class SessionPage {
         say: (text) => chat.say({ text, translate: translation?.isOn.get() ?? false }),
         typed: () => chat.typed(),
       },
-      ...(kept.before ? { earlier: () => this.#earlier(kept, Number(kept.before)) } : {}),
+      ...(kept.before ? { earlier: () => void this.#earlier(kept, Number(kept.before)) } : {}),
       ...(reads ? {} : this.#changes(id)),
     };
   }
@@ -154,13 +154,16 @@ export class SessionPage {
     };
   }
 
-  #earlier(kept: Whole, before: number): void {
+  /** Adds the messages before those that are shown, which stay where they are. */
+  async #earlier(kept: Whole, before: number): Promise<void> {
     const { api, show } = this.#with;
-    show(async () => {
+    await show(async () => {
       const older = await api.session(kept.session.id, before);
       const messages = [...older.messages, ...kept.messages];
       return this.#view({ ...older, messages, calls: [...older.calls, ...kept.calls] });
     });
+    const first = kept.messages.find(({ role }) => role === "user");
+    document.getElementById(`m-${first?.id}`)?.scrollIntoView();
   }
 
   #answers(id: string): AnswerActs {
