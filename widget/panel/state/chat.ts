@@ -85,10 +85,11 @@ export class Chat {
   async #look(): Promise<void> {
     const after = Math.max(0, ...this.#known) - OVERLAP;
     const { attendance, messages, mail } = await this.#ask.talk(this.id, after);
+    const more = await this.#askedSince(attendance);
+    // Nothing is awaited from here on: another look may have ended meanwhile.
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
     const { asked, fresh } = this.state.get();
-    const more = await this.#askedSince(attendance);
     this.state.patch({ attendance, mail, fresh: [...fresh, ...came], asked: [...asked, ...more] });
   }
 

@@ -6,7 +6,7 @@ import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
 import * as personal from "../../panel/personal.ts";
 import { Store } from "../../panel/state/store.ts";
-import type { Call, Message, Row } from "../../panel/types.ts";
+import type { Call, Message, Row, Whole } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
 type Inbox = typeof import("../../panel/state/inbox.ts");
@@ -264,4 +264,31 @@ test("a filter goes on until it has rows, a search until it has read 2,000 chats
   expect(inbox.goesOn({ ...page, read: null }, false, 0, 0)).toBe(false);
   expect(inbox.goesOn({ ...page, read: null, waiting: 9 }, true, 0, 0)).toBe(true);
   expect(inbox.goesOn({ ...page, cursor: null }, false, 1000, 0)).toBe(false);
+});
+
+test("two looks at a chat at once lose no message and show a request once (H25)", async () => {
+  const { Chat } = await import("../../panel/state/chat.ts");
+  const message = { id: 7, status: "ok" } as Message;
+  const attendance = { state: "waiting", operator: "", since: 5 };
+  const whole = { session: { id: "s" }, messages: [], requests: [{ id: "r" }] } as unknown as Whole;
+  let answer = (_whole: Whole): void => {};
+  const later = new Promise<Whole>((resolve) => {
+    answer = resolve;
+  });
+  const chat = new Chat({ ...whole, requests: [] } as Whole, {
+    session: () => later,
+    talk: async () => ({ attendance, messages: [message], mail: null }),
+    attend: async () => attendance,
+    writing: async () => {},
+    say: async () => "",
+  });
+  chat.close();
+  chat.queued();
+  chat.queued();
+  await Promise.resolve();
+  answer(whole);
+  await vi.waitFor(() => expect(chat.state.get().attendance.state).toBe("waiting"));
+  await new Promise((resolve) => setTimeout(resolve));
+  const { fresh, asked } = chat.state.get();
+  expect([fresh, asked]).toEqual([[message], [{ id: "r" }]]);
 });
