@@ -36,7 +36,7 @@ export const KNOWN = [
 ];
 
 /** Attributes that content systems, CDNs and consent managers add to any script. */
-const FOREIGN = /^(astro|c(ategory|f|mp|ookie)|wp|nscript|no[A-Z]|rocket|turbo|usercentrics)/;
+const FOREIGN = /^(astro|cf|cookie|wp|nscript|no[A-Z]|rocket|turbo)/;
 
 /** The tag of a language at the end of a name: `Zh` or `ZhCn`. */
 const TAG = /[A-Z][a-z]([A-Z][a-z])?$/;

@@ -63,8 +63,7 @@ const FEATURES: Readonly<Record<string, Due>> = {
   "follow-ups": {
     answered: ({ settings }, _row, { events }) => settings.followUps !== "off" && hasMore(events),
   },
-  hints: { started: ({ settings }) => unknownOf(settings).length > 0 },
-  logo: { drawn: ({ settings }) => !!textOf(settings.logo) },
+  hints: { started: ({ settings }) => unknownOf(settings).length > 0 || !!textOf(settings.logo) },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
   times: { changed: (_kit, node, turn) => isAfterPause(node, turn) },

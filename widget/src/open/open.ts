@@ -4,7 +4,7 @@ import type { AnswerModule, AnswerPart, UseAnswer } from "../answer/answer.ts";
 import { type Dictionary, textsOf } from "../dictionaries.ts";
 import type { MountModule } from "../features/mount/index.ts";
 import type { Host, Seat } from "../seat.ts";
-import { RTL, settingsOf, userTokenOf } from "../settings.ts";
+import { RTL, settingsOf, textOf, userTokenOf } from "../settings.ts";
 import { ENGLISH, type Texts } from "./english.ts";
 import { Lazy } from "./lazy.ts";
 import { chooseTexts, readOptions } from "./options.ts";
@@ -13,6 +13,7 @@ import { areaOf, Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
 import { KeptTransport } from "./transport/kept.ts";
 import { isClick } from "./turn.ts";
+import { showLogo } from "./view/logo.ts";
 import { Widget } from "./widget.ts";
 
 declare global {
@@ -94,6 +95,8 @@ async function widgetOf(
   const loadAnswer = async () => (await answer.load())?.loaded();
   const surface = { page: window, host, launcher, texts, options, suggestions, useAnswer };
   widget = new Widget({ ...surface, store, owner, transport, loadAnswer });
+  const logo = textOf(settings.logo);
+  if (logo) showLogo(host.shadowRoot, logo);
   return widget;
 }
 

@@ -1,7 +1,9 @@
-/** Warns of attributes that the widget does not have, and names those that may be meant. */
+/** Warns of attributes that the widget does not have, and of a logo that cannot be shown. */
 
 import { KNOWN, unknownOf } from "../../answer/attributes.ts";
 import type { Feature, Kit } from "../../answer/feature.ts";
+import { loaded, logoOf } from "../../open/view/logo.ts";
+import { textOf } from "../../settings.ts";
 
 /** The largest number of edits between a name and the suggested name. */
 const NEAR = 3;
@@ -14,8 +16,18 @@ export default function hints({ settings }: Kit): Feature {
         const hint = nearest ? `; is ${attribute(nearest)} meant?` : "";
         console.warn(`Chat widget: ${attribute(name)} is unknown${hint}`);
       }
+      const logo = textOf(settings.logo);
+      if (logo) checkLogo(logo);
     },
   };
+}
+
+function checkLogo(setting: string): void {
+  const src = logoOf(setting, location, document.baseURI);
+  const say = (reason: string): void =>
+    console.error(`Chat widget: data-logo ${reason}: ${setting}`);
+  if (src) loaded(src).catch(() => say("cannot be shown"));
+  else say("must be on this site or a data URL");
 }
 
 /** The known name with the fewest edits, if it is near. */
