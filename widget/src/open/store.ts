@@ -115,8 +115,8 @@ export class Store {
     if (!this.#isOn) return;
     const { user, expiresAt: until } = this.#owner;
     const stored = { ...this.read(), ...change, user, until };
-    const written = JSON.stringify({ ...stored, turns: bounded(stored.turns) });
     try {
+      const written = JSON.stringify({ ...stored, turns: bounded(stored.turns) });
       this.#area()?.setItem(this.#key, written);
       this.#written = written;
     } catch {

@@ -297,3 +297,18 @@ test("store: it tells a record that another tab replaced or removed from any oth
   expect(store.isReplaced(event({}))).toBe(true);
   expect(store.isReplaced(event({ key: null }))).toBe(true);
 });
+
+test("a page whose toJSON throws, as an old library's may, loses no more than the record (W15)", () => {
+  const store = storeOn(new Memory());
+  Object.assign(Array.prototype, {
+    toJSON: () => {
+      throw new Error("toJSON");
+    },
+  });
+  try {
+    store.write({ turns: [turn(1)] });
+  } finally {
+    Reflect.deleteProperty(Array.prototype, "toJSON");
+  }
+  expect(store.read().turns).toEqual([]);
+});

@@ -4,7 +4,7 @@ import { element } from "./dom.ts";
 
 /**
  * The image that `setting` names: one of the page's own origin or a data URL, so that no other site
- * learns of the visitor. Undefined for any other address.
+ * learns of the visitor. Undefined for any other address. A page opened from the disk may name a file.
  */
 export function logoOf(setting: string, page: Location, base: string): string | undefined {
   const url = URL.canParse(setting, base) ? new URL(setting, base) : undefined;
