@@ -121,6 +121,8 @@ async def test_g31_an_answer_is_cited_by_the_name_of_its_author_or_of_the_site(
     assert (boots.cited_as, boots.url) == ("Answered by Anna, 2 Oct 2096", "https://x.example")
     hats, *_ = await answered.pages.find("可以定制帽子吗", (), 6)
     assert (hats.cited_as, hats.url) == ("本站 于 2096 年 10 月 2 日回答", "")
+    gift, *_ = await answered.pages.find("Verschenken Sie Gutscheine?", (), 6)
+    assert gift.cited_as == "Antwort von dieser Website, 02.10.2096"
     place = page_id("answer:answer-hats")
     assert [one.text for one in await answered.pages.page(place)] == [ANSWERS[3][2]]
     assert not await answered.pages.page("https://shop.example/nothing")

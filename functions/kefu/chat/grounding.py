@@ -29,11 +29,9 @@ from kefu.knowledge.sources import (
     sources,
     without_list,
 )
+from kefu.knowledge.terms import language_told
 from kefu.messages import Message
-
-NOT_ANSWERED = "The pages of this site do not answer that."
-NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
-"""Shown instead of an answer that says only that the model cannot answer."""
+from kefu.visitor_texts import texts_in
 
 
 class PassageBudget(NamedTuple):
@@ -218,8 +216,8 @@ class Grounding:
     def ending(self) -> str:
         """The text after a complete answer: the list of its sources, or a sentence after `[0]`."""
         if self._filter and not self.answered and not self._filter.started:
-            is_chinese = any("\u4e00" <= one <= "\u9fff" for one in self._question)
-            return NOT_ANSWERED_ZH if is_chinese else NOT_ANSWERED
+            pages = self.found[0].language if self.found else ""
+            return texts_in(language_told(self._question) or pages).not_answered
         return listed(self.cited) if self._lists and self.used else ""
 
 

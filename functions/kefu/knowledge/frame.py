@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.terms import language_of
+from kefu.visitor_texts import texts_in
 
 FRAME_SHARE = 0.3
 """A line on more than this share of the pages belongs to the frame."""
@@ -25,10 +26,6 @@ END_SHARE = 0.9
 
 MIN_PAGES = 5
 """On a site with fewer pages, repeated lines of the main part do not belong to the frame."""
-
-FRAME_TITLE_BY_LANGUAGE = {"zh": "每个页面上"}
-FRAME_TITLE = "On every page"
-"""The title of the page that has the lines of the frame."""
 
 _PRICE = re.compile(
     r"(?:[$€£¥₩₹₽₺₫฿]|\b(?:CHF|EUR|GBP|USD)\b)\s*\d"
@@ -173,7 +170,7 @@ def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[Pag
                 seen.add(block.text)
                 languages[language_of(page.language)].append(Block(block.text, block.level))
     for language, blocks in languages.items():
-        yield PageText(start, FRAME_TITLE_BY_LANGUAGE.get(language, FRAME_TITLE), blocks, language)
+        yield PageText(start, texts_in(language).every_page, blocks, language)
 
 
 def _kept(page: PageText, frame: _Frame) -> Iterator[Block]:

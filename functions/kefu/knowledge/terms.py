@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from kefu.knowledge import stop_words
+from kefu.knowledge.simplified import simplified
 from kefu.knowledge.stemming import ALGORITHMS, OTHER_SCRIPTS, stem
 
 UNMARKED = "´"
@@ -189,6 +190,8 @@ _COMMON = {
 LANGUAGES = tuple(_COMMON)
 """All results of `guessed_language`."""
 _COMMON_SETS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+_OF_QUESTIONS = {**stop_words.OTHERS_BY_LANGUAGE, "en": stop_words.ENGLISH}
+_ASKED_SETS = {tag: common | _OF_QUESTIONS.get(tag, set()) for tag, common in _COMMON_SETS.items()}
 
 
 def guessed_language(text: str) -> str:
@@ -205,10 +208,15 @@ def asked_language(question: str) -> str:
     if found not in _COMMON_SETS:
         return found
     words = _LATIN.findall(normal(question))
-    sets = _COMMON_SETS | {"en": _COMMON_SETS["en"] | stop_words.ENGLISH}
-    counts = {tag: sum(one in common for one in words) for tag, common in sets.items()}
+    counts = {tag: sum(one in common for one in words) for tag, common in _ASKED_SETS.items()}
     first, second = sorted(counts, key=lambda tag: -counts[tag])[:2]
     return first if counts[first] > counts[second] else ""
+
+
+def language_told(text: str) -> str:
+    """The language in which whoever wrote a text is answered; "" if it is not clear."""
+    language = asked_language(text)
+    return "zh-TW" if language == "zh" and simplified(text) != text else language
 
 
 _LANGUAGE_BY_SCRIPT = {

@@ -21,7 +21,8 @@ PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _MARKDOWN = re.compile(r"[\\`*_\]<>|~]|^[-+#]", re.MULTILINE)
 _IDENTIFIER = re.compile("[A-Za-z0-9_-]{1,64}")
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE = re.compile("[^\u3040-\u30ff]*[\u4e00-\u9fff][^\u3040-\u30ff]*")
+"""A text with Chinese characters, and none of the others of Japanese."""
 
 YES, NO = "✓ ", "✗ "
 """The starts of the visitor's message that a click on the card makes."""
@@ -83,12 +84,12 @@ def as_answer(card: str) -> str:
 
 def declined(card: str) -> str:
     """The answer to a visitor who clicked No."""
-    return "好的，没有执行。" if _CHINESE.search(card) else "All right, nothing was changed."
+    return "好的，没有执行。" if _CHINESE.fullmatch(card) else "All right, nothing was changed."
 
 
 def outcome_sentence(card: str, state: str) -> str:
     """The answer after a write about which the model has said nothing."""
-    task, is_chinese = as_answer(card.rstrip(" ?？")), bool(_CHINESE.search(card))
+    task, is_chinese = as_answer(card.rstrip(" ?？")), bool(_CHINESE.fullmatch(card))
     if state == "done":
         return f"已完成：{task}" if is_chinese else f"Done: {task}"
     if is_chinese:

@@ -188,15 +188,20 @@ def test_each_host_and_each_language_has_a_frame_of_its_own() -> None:
     }
 
 
-def test_the_frame_has_the_title_of_its_language_and_the_address_nearest_to_the_root() -> None:
-    pages = [page._replace(language="zh-CN") for page in site(8, PHONE)]
+@pytest.mark.parametrize(
+    ("tag", "language", "title"), [("zh-CN", "zh", "每个页面上"), ("de", "de", "Auf jeder Seite")]
+)
+def test_the_frame_has_the_title_of_its_language_and_the_address_nearest_to_the_root(
+    tag: str, language: str, title: str
+) -> None:
+    pages = [page._replace(language=tag) for page in site(8, PHONE)]
     pages[5] = pages[5]._replace(url="https://shop.example/index.html")
     pages[2] = pages[2]._replace(url="https://shop.example/a/b")
     [shared] = parted(pages).shared
     assert (shared.title, shared.url, shared.language) == (
-        "每个页面上",
+        title,
         "https://shop.example/index.html",
-        "zh",
+        language,
     )
 
 

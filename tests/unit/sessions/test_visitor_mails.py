@@ -241,6 +241,19 @@ async def test_h22_nothing_is_mailed_from_a_deleted_chat(
     assert await talk.state() is None
 
 
+@pytest.mark.parametrize(
+    ("line", "agreed", "expected"),
+    [
+        ("送れます。", "同意する。", "shop.exampleからの回答"),
+        ("Das ist unterwegs.", "", "Antwort von shop.example"),
+        ("OK", "Ich bin mit der Antwort per E-Mail einverstanden.", "Antwort von shop.example"),
+    ],
+)
+def test_h22_a_mail_is_in_the_language_of_its_lines(line: str, agreed: str, expected: str) -> None:
+    stored = StoredMessage(4, ONE, "assistant", line, "ok", 1.0, operator="Ada")
+    assert as_mail([stored], SITE, agreed)[0] == expected
+
+
 def test_h22_a_mail_is_chinese_if_a_line_is_and_names_its_site() -> None:
     line = StoredMessage(4, ONE, "assistant", "可以寄到。", "ok", 1.0, operator="小李\nBcc: a@b.c")
     subject, text = as_mail([line], SITE, "同意。")

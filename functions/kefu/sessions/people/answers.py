@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.pages import PageText
-from kefu.knowledge.terms import guessed_language
+from kefu.knowledge.terms import guessed_language, language_told
 from kefu.sessions.store.answers import MAX_AUTHOR, MAX_QUESTION, MAX_TEXT, WrittenAnswer
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import StoredMessage
-
-_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-
-
-def is_chinese(text: str) -> bool:
-    """Whether a text has a Chinese character."""
-    return bool(_CHINESE.search(text))
+from kefu.visitor_texts import texts_in
 
 
 def draft_of(
@@ -72,7 +65,6 @@ def place_of(id: str) -> str:
 
 def cited_as(answer: WrittenAnswer) -> str:
     """The name of the source, such as `Answered by Anna, 24 Nov 2026`."""
+    texts = texts_in(language_told(f"{answer.question}\n{answer.text}"))
     when = datetime.fromtimestamp(answer.updated_at, UTC)
-    if is_chinese(answer.question + answer.text):
-        return f"{answer.author or '本站'} 于 {when.year} 年 {when.month} 月 {when.day} 日回答"
-    return f"Answered by {answer.author or 'this site'}, {when.day} {when:%b %Y}"
+    return texts.answered.format(name=answer.author or texts.this_site, date=when)

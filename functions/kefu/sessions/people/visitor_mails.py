@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol
 
 from kefu.chat.limits import LimitStore
 from kefu.errors import StoreUnavailable
+from kefu.knowledge.terms import language_told
 from kefu.relay.call import Clock
-from kefu.sessions.people.answers import is_chinese
 from kefu.sessions.people.delivery import pause_after, quoted
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId, StoredMessage
 from kefu.sessions.store.ports import Sessions
+from kefu.visitor_texts import texts_in
 
 A_DAY = 3
 """Mails of a chat in a day (UTC)."""
@@ -148,24 +149,14 @@ class VisitorMails:
 
 
 def as_mail(lines: Sequence[StoredMessage], site: str, agreed: str) -> tuple[str, str]:
-    """The subject and the text of a mail. Its words are Chinese if a line is, else English."""
+    """The subject and the text of a mail, in the language of the lines, else of the sentence."""
     host, who = site.partition("://")[2], " ".join(lines[-1].operator.split())
-    words = [
-        f"Answer from {host}",
-        f"{who} has answered you in the chat on {host}:",
-        f"To go on, answer this mail, or write in the chat again: {site}",
-        "You agreed to this mail in the form:",
-    ]
-    if any(is_chinese(one.content) for one in lines):
-        words = [
-            f"来自 {host} 的回复",
-            f"{who} 在 {host} 的聊天中回复了您:",
-            f"如需继续,请直接回复此邮件,或再次在聊天中留言:{site}",
-            "您在表单中同意接收此邮件:",
-        ]
+    written = " ".join(one.content for one in lines)
+    texts = texts_in(language_told(written) or language_told(agreed))
     parts = [line for one in lines for line in (*quoted(one.content), "")]
-    subject, *texts, reason = words
-    return subject, "\n".join([texts[0], "", *parts, texts[1], "", reason, *quoted(agreed), ""])
+    begin, end = texts.wrote.format(name=who, host=host), texts.go_on.format(site=site)
+    text = "\n".join([begin, "", *parts, end, "", texts.agreed, *quoted(agreed), ""])
+    return texts.subject.format(host=host), text
 
 
 def _unseen(newest: Sequence[StoredMessage], after: float) -> Sequence[StoredMessage]:
