@@ -22,7 +22,7 @@ from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.schema import CannotRead
-from kefu.stores.sqlite.knowledge.write import PageProblem, Run, write
+from kefu.stores.sqlite.knowledge.write import NOTHING_OWN, PageProblem, Run, write
 
 SITE = "https://www.example.com"
 
@@ -132,6 +132,22 @@ def test_k8_a_page_with_several_addresses_takes_one_place(tmp_path: Path) -> Non
     assert len(opened.problems()) == 1
     opened.close()
     assert len(read_back(tmp_path / "site.kefu")) == 4
+
+
+def test_g35_a_post_takes_one_place_beside_the_lists_of_its_blog(tmp_path: Path) -> None:
+    post = page(
+        "rye",
+        "Rye bread",
+        Block(
+            "Our rye bread needs two days of rest, in a cool place, with"
+            " a linen cloth that is neither wet nor dry, before anybody cuts it."
+        ),
+    )
+    begin = [Block("Rye bread", 2), *post.blocks, Block("March 4")]
+    lists = [page(name, name, Block(name, 1), *begin) for name in ("2026/03", "tag/rye", "news")]
+    size = write(tmp_path / "site.kefu", run([post, *lists]))
+    assert found(tmp_path / "site.kefu", "how long does rye bread rest") == [f"{SITE}/rye"]
+    assert size.left_out == {one.url: NOTHING_OWN for one in lists}
 
 
 def test_k8_a_passage_of_several_pages_takes_one_place(tmp_path: Path) -> None:

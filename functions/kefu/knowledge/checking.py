@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
+from kefu.knowledge.lists import without_begins
 from kefu.knowledge.pages import PageText, Passage
 from kefu.knowledge.terms import terms, unnumbered
 
@@ -91,7 +92,7 @@ def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Fi
         missed,
         sum(len(one.passages) for one in parts),
         asking.unreached(),
-        list(_near(split.own)),
+        list(_near(without_begins(split.own))),
         [one for one in frame if one.text in kept],
         [one for one in frame if one.text not in kept],
         list(_notes(pages)),

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kefu.knowledge.distinct import distinct
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
+from kefu.knowledge.lists import without_begins
 from kefu.knowledge.translations import groups
 from kefu.stores.sqlite.knowledge.index import Index
 from kefu.stores.sqlite.knowledge.packed import packed_pages, unpacked
@@ -130,7 +131,7 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     pages = sorted(run.pages, key=lambda one: one.page.url)
     db.execute("INSERT INTO whole VALUES (?)", (packed_pages(pages),))
     own, shared = parted(one.page for one in pages)
-    own, same = distinct(own)
+    own, same = distinct(without_begins(own))
     index = Index(db)
     left_out = {url: f"is the same page as {kept}" for url, kept in same.items()}
     left_out |= {page.url: NOTHING_OWN for page in own if not index.add(page)}
