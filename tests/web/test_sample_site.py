@@ -27,6 +27,7 @@ async def test_each_page_is_served_and_its_links_lead_somewhere(shared: Stage) -
         served = await get(shared.url, f"/sample/{page.name}")
         assert served.status_code == 200
         assert "default-src 'none'" in served.headers["content-security-policy"]
+        assert '<link rel="icon"' in served.text, "a browser would ask for /favicon.ico"
         for link in re.findall(r'href="(/sample/[^"]+)"', served.text):
             assert (SAMPLE / link.removeprefix("/sample/")).is_file()
 

@@ -40,7 +40,8 @@ _CHINESE = {
 }
 _QUOTE_CHARS = 500
 """Characters of a quotation."""
-_SENTENCE = re.compile(r"[.!?。！？…:：]\W*$")
+_NO_HEADING = re.compile(r"[.!?。！？…:：]\W*$|\d|^- | \| ")
+"""Sentences, prices, times, items of lists and rows of tables."""
 _PIECE = re.compile(r"\S+\s*|\s+")
 _PACE_SECONDS = 0.02
 """Seconds between two pieces of an answer."""
@@ -94,7 +95,7 @@ def _parts(head: str) -> Iterator[Part]:
             number, title, heading = passage["n"], passage["title"], passage["heading"]
             body = list[str]()
             for row in passage["text"].split("\n"):
-                if body and len(row) < 80 and not _SENTENCE.search(row):
+                if body and len(row) < 80 and not _NO_HEADING.search(row):
                     yield Part(number, title, heading, "\n".join(body))
                     heading, body = row, []
                 else:

@@ -46,6 +46,15 @@ def test_the_part_with_most_words_of_the_question_is_quoted_with_its_number() ->
     assert "示例模式" in answered("怎么退款？", ZH)
 
 
+def test_short_lines_of_a_price_list_a_list_and_a_table_are_no_headings() -> None:
+    text = "Rye bread: €4.80\nSacher cake, whole: €38\nApple pie: €3.10"
+    told = answered("How much is a Sacher cake?", DELIVERY._replace(text=text))
+    assert "> Sacher cake, whole: €38\n> Apple pie" in told
+    text = "We are open every day.\nSunday | morning only\nMonday | closed\n- Easter\n- Whitsun"
+    told = answered("Are you open on Sunday?", DELIVERY._replace(text=text))
+    assert "> Sunday | morning only\n> Monday | closed\n> - Easter" in told
+
+
 def test_a_question_of_which_the_pages_say_nothing_is_marked_as_such() -> None:
     assert answered("What is the capital of France?", DELIVERY).startswith("[0] ")
     assert answered("What is the capital of France?").startswith("[0] ")
