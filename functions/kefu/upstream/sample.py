@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from kefu.knowledge.finding import questions_in
 from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD
 from kefu.knowledge.terms import characters, page_language, question_terms, terms
 from kefu.relay import sse
@@ -74,9 +75,15 @@ def answer_to(message: str) -> str:
 
 
 def best_part(parts: list[Part], question: str) -> Part | None:
-    """The part with most terms of the question, else of a page whose title has some; or None."""
-    scored = [(*_shared(part, question), -at) for at, part in enumerate(parts)]
-    own, title, at = max(scored, default=(0, 0, 0))
+    """The part with most terms of the question, else of a page whose title has some; or None.
+
+    The terms of the sentences and the clause that ask count more than those of a story before.
+    """
+    asking = " ".join(questions_in(question, [page_language("", question)])) or question
+    scored = [
+        (_shared(part, asking)[0], *_shared(part, question), -at) for at, part in enumerate(parts)
+    ]
+    _, own, title, at = max(scored, default=(0, 0, 0, 0))
     return parts[-at] if own or title else None
 
 

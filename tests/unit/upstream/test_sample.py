@@ -46,6 +46,15 @@ def test_the_part_with_most_words_of_the_question_is_quoted_with_its_number() ->
     assert "示例模式" in answered("怎么退款？", ZH)
 
 
+def test_the_sentence_or_clause_that_asks_counts_more_than_a_story() -> None:
+    story = DELIVERY._replace(
+        text="Our trip to Norway took three days, in new boots, with a friend."
+    )
+    for end in (", what does delivery cost?", ". What does delivery cost?"):
+        asked = f"Last summer I made a trip to Norway with a friend in boots for three days{end}"
+        assert answered(asked, story, DELIVERY).startswith("> It costs 79 kroner. [2]")
+
+
 def test_short_lines_of_a_price_list_a_list_and_a_table_are_no_headings() -> None:
     text = "Rye bread: €4.80\nSacher cake, whole: €38\nApple pie: €3.10"
     told = answered("How much is a Sacher cake?", DELIVERY._replace(text=text))
