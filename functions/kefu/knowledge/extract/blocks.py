@@ -124,7 +124,7 @@ class _Walk:
     def _begin(self, tag: str, node: LexborNode) -> Iterator[Block]:
         if tag == "br":
             self._parts.append("\n" if self._is_pre else " ")
-        elif tag == "label":
+        elif tag in {"label", "time"}:
             self._parts.append(" ")
         elif tag == "sup" and self._is_pence(node):
             self._parts.append(".")

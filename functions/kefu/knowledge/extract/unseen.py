@@ -13,7 +13,9 @@ _NEVER = (
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
     " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
     " [itemtype$='schema.org/BreadcrumbList'], :is(.breadcrumb, .breadcrumbs):not(:has(h1, h2)),"
-    " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, .nav-panel,"
+    " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, #siteSub,"
+    " #contentSub, .mw-jump-link, .catlinks, label[role=button], .pageId, .docInfo, #dw__toc,"
+    " .fn_top, .wp-calendar-table, body.attachment main, .nav-panel,"
     " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
     " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
     " a.headerlink[href^='#'], .viewcode-link, .viewcode-back, .prev-next-area,"
@@ -49,13 +51,15 @@ _LONGEST_BANNER = 600
 """Maximum characters of a banner that is recognized only by its button."""
 
 _COMMENTS = (
-    ".wp-block-comments, .comments-area, .comment-respond, .comment-list, .commentlist,"
-    " .comment-wrapper, [itemtype$='schema.org/Comment'], [typeof~='schema:Comment'],"
+    ".wp-block-comments, .wp-block-comments-query-loop, .wp-block-post-comments,"
+    " .wp-block-latest-comments, .widget_recent_comments, .comments-area, .comment-respond,"
+    " .comment-list, .commentlist, .ns-talk #mw-content-text, .comment-wrapper,"
+    " [itemtype$='schema.org/Comment'], [typeof~='schema:Comment'],"
     " [itemtype$='schema.org/UserReview'], .jdgm-rev, .spr-review, .stamped-review, .yotpo-review,"
     " .review-items, #product-comments-list, .product-detail-review-item"
 )
-"""Of WordPress, WooCommerce's reviews, Drupal, schema.org, Judge.me, Shopify, Stamped, Yotpo,
-Magento, PrestaShop and Shopware.
+"""Of WordPress, WooCommerce's reviews, MediaWiki, Drupal, schema.org, Judge.me, Shopify, Stamped,
+Yotpo, Magento, PrestaShop and Shopware.
 """
 _REVIEW = "[itemprop~=review]"
 

@@ -146,9 +146,49 @@ def test_g35_a_wiki_is_learnt_without_its_marks_for_editors() -> None:
 
 
 @pytest.mark.parametrize(
+    "marks",
+    [
+        """<div id=siteSub>From Bread Wiki</div><div id=contentSub>(Redirected from <a href=/r>Roll
+        </a>)</div><a class=mw-jump-link href=#search>Jump to search</a><div id=catlinks
+        class=catlinks><a href=/c>Categories</a>: <ul><li><a href=/c/bread>Bread</a></ul></div>""",
+        """<label for=toc role=button>Toggle the table of contents</label>""",
+        """<div class=pageId><span>rolls</span></div><div id=dw__toc><h3>Table of Contents</h3>
+        </div><div class=docInfo>rolls.txt · Last modified: today by Ann</div>""",
+        """<sup><a href=#fn__1 id=fnt__1 class=fn_top>1)</a></sup>""",
+    ],
+)
+def test_g35_a_wiki_is_learnt_without_the_lines_around_its_text(marks: str) -> None:
+    """So skins of MediaWiki and DokuWiki write them, most of them in the main part."""
+    assert texts(f"<main><h1>Rolls</h1>{marks}<p>Fresh.") == ["Rolls", "Fresh."]
+
+
+def test_g35_the_days_of_a_month_are_no_text() -> None:
+    """WordPress shows a calendar of a blog beside each page."""
+    days = "<table class=wp-calendar-table><caption>May</caption><tr><td>1<td>2</table>"
+    assert texts(f"<p>Rolls.<aside><div class=wp-block-calendar>{days}</div></aside>") == ["Rolls."]
+
+
+def test_g35_the_page_of_a_picture_is_no_text() -> None:
+    """WordPress makes one for each picture. It has a date and a link to the picture's article."""
+    page = "<main><h1>DSC_0042</h1><p>Published in Rolls Full size 1200 × 800</main>"
+    assert read_html(f"<body class='attachment single'>{page}", URL).page.blocks == []
+    assert read_html(f"<body class='post single'>{page}", URL).page.blocks
+
+
+def test_a_date_behind_a_link_is_a_word_of_its_own() -> None:
+    """So WordPress lists the newest posts: the date is below by a style alone."""
+    posts = "<ul><li><a href=/b>For beginners</a><time datetime=2024-03-02>March 2</time></ul>"
+    assert texts(posts) == ["- For beginners March 2"]
+
+
+@pytest.mark.parametrize(
     "comments",
     [
         "<div class=wp-block-comments><h2>Comments</h2><p>Send me your card: TEXT</div>",
+        "<div class=wp-block-comments-query-loop><h3>TEXT</h3></div>",
+        "<div class=wp-block-post-comments><h3>TEXT</h3></div>",
+        "<ol class=wp-block-latest-comments><li>Ann on <a href=/rolls>Rolls</a><p>TEXT</ol>",
+        "<section class=widget_recent_comments><h2>Comments</h2><ul><li>TEXT</ul></section>",
         "<div id=comments class=comments-area><ol class=comment-list><li>TEXT</ol></div>",
         "<div id=reviews><h2>Reviews</h2><ol class=commentlist><li>TEXT</ol></div>",
         "<div itemscope itemtype='https://schema.org/Comment'><p>TEXT</div>",
@@ -168,6 +208,13 @@ def test_a11_comments_of_strangers_are_not_the_words_of_the_site(comments: str) 
     found = read(f"<main><p>Rolls.</p>{comments}</main>")
     assert "TEXT" not in str(found.page.blocks)
     assert found.page.blocks[0].text == "Rolls."
+
+
+def test_a11_what_readers_of_a_wiki_discuss_is_not_the_word_of_the_site() -> None:
+    """Of MediaWiki, whose pages name their kind in the body."""
+    talk = "<h1>Talk:Rolls</h1><div id=mw-content-text><p>TEXT</div>"
+    assert "TEXT" not in str(read_html(f"<body class='mediawiki ns-1 ns-talk'>{talk}", URL).page)
+    assert "TEXT" in str(read_html(f"<body class='mediawiki ns-0'>{talk}", URL).page)
 
 
 @pytest.mark.parametrize(
