@@ -20,6 +20,7 @@ from kefu.knowledge.pages import Block, PageText
 _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
 """Elements into which scripts put the text of a page."""
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
+_LOCKED = "main input[type=password], [role=main] input[type=password]"
 _REFRESH = re.compile(r"\s*\d+(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
 SIGN_IN_BYTES = 600
@@ -55,7 +56,7 @@ def read_html(html: str | bytes, url: str) -> Html:
     head, data = _Head(tree, url), list(objects(tree))
     canonical, indexed, links = head.canonical(), head.indexed(), head.links()
     refresh, translations = head.refresh(), head.translations()
-    login = tree.css_first("input[type=password]") is not None
+    login, locked = (tree.css_first(one) is not None for one in ("input[type=password]", _LOCKED))
     has_script = head.has_script()
     notes = remove_unseen(tree)
     blocks = _without_contents(list(read_blocks(tree, head.base)))
@@ -64,7 +65,8 @@ def read_html(html: str | bytes, url: str) -> Html:
     headings = sorted((one for one in blocks if one.level), key=lambda one: one.outside)
     title = head.title or (headings[0].text if headings else "")
     page = PageText(url, title, blocks, head.language)
-    size = sum(len(one.text.encode(errors="replace")) for one in blocks)
+    counted = (one for one in blocks if not (locked and one.outside))
+    size = sum(len(one.text.encode(errors="replace")) for one in counted)
     waits = has_script and seen == len(blocks) and (not blocks or _waits(tree, blocks))
     login = login and size < SIGN_IN_BYTES
     return Html(page, canonical, indexed, links, login, waits, tuple(notes), refresh, translations)

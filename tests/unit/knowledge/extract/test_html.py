@@ -86,6 +86,15 @@ def test_a_login_wall_and_a_page_that_needs_scripts_are_told_apart_from_text() -
     assert (whole.asks_for_login, whole.needs_script) == (False, False)
 
 
+def test_a_locked_page_beside_a_long_menu_asks_for_a_password() -> None:
+    """So WordPress shows a page with a password: its sidebar has more text than the page."""
+    form = "<p>This content is protected.<form><input type=password></form>"
+    beside = f"<aside>{'<p>Rolls and bread.' * 50}</aside>"
+    assert read_html(f"<main><h1>Members</h1>{form}</main>{beside}", URL).asks_for_login
+    shop = f"<header>{form}</header><main><h1>Rolls</h1><p>Fresh.</main>{beside}"
+    assert not read_html(shop, URL).asks_for_login
+
+
 def test_a_block_says_whether_it_is_outside_of_the_main_part_and_whether_it_is_a_link() -> None:
     framed = PAGE.replace(
         "<main>",
