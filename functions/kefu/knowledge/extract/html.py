@@ -20,6 +20,14 @@ from kefu.knowledge.pages import Block, PageText
 _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
 """Elements into which scripts put the text of a page."""
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
+_TOOLS = (
+    ".mediawiki :is(li[id^=ca-], li[id^=pt-], li[id^=t-], .mw-editsection, .printfooter) a,"
+    " .mediawiki [href*='redlink=1'], .mediawiki [href*='returnto=']"
+)
+"""MediaWiki's links to the form, history, versions and backlinks of each page, to missing pages and
+to the sign-in.
+"""
+_LINKS = f"a[href]:not([rel~=nofollow i], {_TOOLS})"
 _LOCKED = "main input[type=password], [role=main] input[type=password]"
 _REFRESH = re.compile(r"\s*\d+(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
@@ -38,7 +46,7 @@ class Html(NamedTuple):
     """False when the page asks not to be indexed."""
     links: tuple[str, ...] = ()
     """Absolute addresses without fragments, in order. Links with `rel=nofollow` are left out, such
-    as those that put a product into the cart.
+    as those that put a product into the cart, and the tools of a wiki.
     """
     asks_for_login: bool = False
     needs_script: bool = False
@@ -113,7 +121,7 @@ class _Head:
 
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
-        for node in self._tree.css("a[href]:not([rel~=nofollow i])"):
+        for node in self._tree.css(_LINKS):
             named = node.attributes
             target = absolute(self.base, named.get("href") or named.get("xlink:href") or "")
             if target:

@@ -65,6 +65,22 @@ def test_g9_a_link_with_nofollow_is_not_followed() -> None:
     assert [urlsplit(link).path for link in read.links] == ["/b"]
 
 
+def test_g9_the_tools_of_a_wiki_are_no_pages() -> None:
+    """MediaWiki gives each page ten of them, in all skins and languages under these ids."""
+    tools = """<li id=ca-talk><a href=/wiki/Talk:Rolls>Talk</a><li id=ca-history><a
+    href="/index.php?title=Rolls&action=history">History</a><li id=t-whatlinkshere><a
+    href=/wiki/Spezial:Linkliste/Rolls>Links</a><li id=pt-login><a href=/wiki/Login>Log in</a>
+    <h2>A<span class=mw-editsection><a href=/edit>edit</a></span></h2><li id=n-main><a href=/a>A</a>
+    <p><a href=/wiki/Bread>Bread</a> <a href="/index.php?title=Pie&action=edit&redlink=1">Pie</a>
+    <div><a href="/index.php?title=Login&returnto=Rolls">Log in</a></div>"""
+    wiki, other = (
+        [urlsplit(link).path for link in read_html(f"<body class={name}>{tools}", URL).links]
+        for name in ("mediawiki", "shop")
+    )
+    assert wiki == ["/a", "/wiki/Bread"]
+    assert {"/wiki/Talk:Rolls", "/wiki/Login", "/index.php"} < set(other)
+
+
 def test_a_link_in_a_drawing_is_a_link() -> None:
     """So Graphviz and SVG 1.1 write it."""
     read = read_html("<p>Map<svg><a xlink:href=/b><text>B</text></a></svg><a href=/c>C</a>", URL)
