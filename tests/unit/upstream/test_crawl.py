@@ -346,6 +346,26 @@ async def test_g9_the_next_runs_begin_with_the_pages_that_are_not_known(site: Si
     assert len(changed) == 20
 
 
+@pytest.mark.slow
+async def test_g9_addresses_that_are_no_pages_keep_no_page_from_being_asked(site: Site) -> None:
+    """A shop has more filters, and a wiki more forms, than a run reads. They lead elsewhere or ask
+    not to be indexed, so the next run does not know them.
+    """
+    large(site, 4)
+    filters = [f"f{number}" for number in range(12)]
+    site.pages |= {
+        f"/help/{one}": html(one, head="<meta name=robots content=noindex>") for one in filters
+    }
+    site.pages["/help/"] = html("Help", *filters, "p0", "p1", "p2", "p3")
+    found = await crawl(site, max_pages=8)
+    for _ in range(2):
+        found = await crawl(site, found.states, max_pages=8)
+    pages = {f"/help/p{number}" for number in range(4)}
+    assert pages < found.of("learnt") | found.of("unchanged")
+    site.pages |= {path: html(f"New {path}") for path in pages}
+    assert (await crawl(site, found.states, max_pages=8)).of("learnt") == pages
+
+
 async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_last(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

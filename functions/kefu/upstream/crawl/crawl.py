@@ -34,7 +34,9 @@ LONGEST_PAUSE = 30.0
 """Seconds. A robots.txt that asks for more is obeyed by reading nothing."""
 
 _CUT = "cut"
-"""Notes that a run of the site had to leave pages for the next run."""
+"""Notes that a run of the site had to leave pages for the next run, and the addresses that were no
+pages, one on each line.
+"""
 _LEFT = "left"
 """Notes the number of runs that left a page."""
 MAX_CUTS = 1000
@@ -66,7 +68,9 @@ class Crawler:
         """The start page, which is read before the others."""
         self._queue: list[tuple[int, int, str]] = []
         """A heap of addresses, each with its rank and its number."""
-        self._was_cut = any(_CUT in state for state in known.values())
+        cuts = [str(state[_CUT]) for state in known.values() if _CUT in state]
+        self._was_cut = bool(cuts)
+        self._no_pages = set("\n".join(cuts).split("\n"))
         self._queued = set[str]()
         self._outcomes = dict[str, PageOutcome]()
         self._leads = set[tuple[str, str]]()
@@ -105,9 +109,11 @@ class Crawler:
         """Leave the rest for the next run. The last text of known pages is used until then."""
         if self._queue:
             self._enqueue_known()
+            asked = {url for url, one in self._outcomes.items() if not one.state}
+            no_pages = "\n".join(sorted((self._no_pages | asked) & self._queued))
             start = self._outcomes.get(self._scope.start)
             if start and start.state:
-                self._outcomes[start.url] = start._replace(state={**start.state, _CUT: 1})
+                self._outcomes[start.url] = start._replace(state={**start.state, _CUT: no_pages})
         for _, _, url in sorted(self._queue):
             if url in self._known:
                 self._add(PageOutcome(url, "unchanged", state=self._left(url)))
@@ -208,13 +214,16 @@ class Crawler:
         heappush(self._queue, (self._rank(url), len(self._queued), url))
 
     def _rank(self, url: str) -> int:
-        """Lower comes first: new pages, if the last run had to leave some, and then those that most
-        runs have left. A shop's filters, which have parameters, come after its products.
+        """Lower comes first: new pages, if the last run had to leave some, then those that most
+        runs have left, and then what was no page. A shop's filters, which have parameters, come
+        after its products.
         """
         if url == self._scope.start:
             return -MAX_CUTS
         if self._was_cut and url in self._known:
             return -int(self._known[url].get(_LEFT, 0))
+        if url in self._no_pages:
+            return 1
         query = urlsplit(url).query
         return (query.count("&") + 1 if query else 0) - MAX_CUTS
 
