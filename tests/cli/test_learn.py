@@ -135,6 +135,19 @@ def test_a_run_that_lost_most_of_the_site_keeps_the_old_file(site: Site, tmp_pat
     assert (tmp_path / "site.kefu").read_bytes() == old
 
 
+def test_a_site_most_of_whose_pages_have_no_text_of_their_own_is_learnt_again(
+    tmp_path: Path,
+) -> None:
+    """A blog has more archives than articles. The run is compared before these are left out."""
+    (tmp_path / "docs").mkdir()
+    for name in "abcde":
+        (tmp_path / f"docs/{name}.md").write_text("# Returns\n\nSend boots back.\n")
+    for _ in range(2):
+        learnt = kefu("learn", "docs", folder=tmp_path)
+        assert (learnt.returncode, learnt.stderr) == (0, "")
+        assert "site.kefu: 1 pages" in learnt.stdout
+
+
 def test_the_text_that_is_kept_of_one_page_can_be_shown(site: Site, tmp_path: Path) -> None:
     shown = kefu("learn", "--show", f"{site.url}/Returns", "--allow-private", folder=tmp_path)
     assert shown.stdout.startswith("Returns\n\nThis page says")

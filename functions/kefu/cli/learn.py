@@ -65,7 +65,7 @@ def _learn(sources: Sequence[str], options: Options, *, is_checked: bool) -> int
     if not report.pages:
         sys.stderr.write("kefu: no page was learnt.\n")
         return 1
-    if report.is_too_small:
+    if not report.file:
         sys.stderr.write(
             f"kefu: only {report.pages} of the last run's {report.before} pages were found, so "
             f"{options.output} was kept. To start anew, remove it first.\n"
