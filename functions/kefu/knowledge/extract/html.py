@@ -22,10 +22,11 @@ _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
 _TOOLS = (
     ".mediawiki :is(li[id^=ca-], li[id^=pt-], li[id^=t-], .mw-editsection, .printfooter) a,"
-    " .mediawiki [href*='redlink=1'], .mediawiki [href*='returnto=']"
+    " .mediawiki [href*='redlink=1'], .mediawiki [href*='redirect=no'],"
+    " .mediawiki [href*='returnto=']"
 )
-"""MediaWiki's links to the form, history, versions and backlinks of each page, to missing pages and
-to the sign-in.
+"""MediaWiki's links to the form, history, versions and backlinks of each page, to missing pages,
+redirects and the sign-in.
 """
 _LINKS = f"a[href]:not([rel~=nofollow i], {_TOOLS})"
 _LOCKED = "main input[type=password], [role=main] input[type=password]"

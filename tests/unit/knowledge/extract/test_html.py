@@ -72,7 +72,8 @@ def test_g9_the_tools_of_a_wiki_are_no_pages() -> None:
     href=/wiki/Spezial:Linkliste/Rolls>Links</a><li id=pt-login><a href=/wiki/Login>Log in</a>
     <h2>A<span class=mw-editsection><a href=/edit>edit</a></span></h2><li id=n-main><a href=/a>A</a>
     <p><a href=/wiki/Bread>Bread</a> <a href="/index.php?title=Pie&action=edit&redlink=1">Pie</a>
-    <div><a href="/index.php?title=Login&returnto=Rolls">Log in</a></div>"""
+    <div><a href="/index.php?title=Login&returnto=Rolls">Log in</a></div>
+    <div>Redirected from <a href="/index.php?title=Bun&redirect=no">Bun</a></div>"""
     wiki, other = (
         [urlsplit(link).path for link in read_html(f"<body class={name}>{tools}", URL).links]
         for name in ("mediawiki", "shop")

@@ -151,6 +151,8 @@ def test_g35_a_wiki_is_learnt_without_its_marks_for_editors() -> None:
         """<div id=siteSub>From Bread Wiki</div><div id=contentSub>(Redirected from <a href=/r>Roll
         </a>)</div><a class=mw-jump-link href=#search>Jump to search</a><div id=catlinks
         class=catlinks><a href=/c>Categories</a>: <ul><li><a href=/c/bread>Bread</a></ul></div>""",
+        """<div class=mw-indicators><a href=//example.org/Help>Help</a></div><ul><li
+        id=footer-info-lastmod>This page was last edited on 28 November 2026.</ul>""",
         """<label for=toc role=button>Toggle the table of contents</label>""",
         """<div class=pageId><span>rolls</span></div><div id=dw__toc><h3>Table of Contents</h3>
         </div><div class=docInfo>rolls.txt · Last modified: today by Ann</div>""",
@@ -169,8 +171,9 @@ def test_g35_the_days_of_a_month_are_no_text() -> None:
 
 
 def test_g35_the_page_of_a_picture_is_no_text() -> None:
-    """WordPress makes one for each picture. It has a date and a link to the picture's article."""
+    """WordPress and DokuWiki make one for each picture, with its date and size."""
     page = "<main><h1>DSC_0042</h1><p>Published in Rolls Full size 1200 × 800</main>"
+    assert texts(f"<div id=dokuwiki__detail>{page}</div>") == []
     assert read_html(f"<body class='attachment single'>{page}", URL).page.blocks == []
     assert read_html(f"<body class='post single'>{page}", URL).page.blocks
 
