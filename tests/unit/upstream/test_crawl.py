@@ -366,6 +366,18 @@ async def test_g9_addresses_that_are_no_pages_keep_no_page_from_being_asked(site
     assert (await crawl(site, found.states, max_pages=8)).of("learnt") == pages
 
 
+async def test_g9_the_pages_in_the_menu_come_before_the_posts_of_a_sitemap(site: Site) -> None:
+    """WordPress lists all posts first, the oldest before the others, and a shop its products."""
+    easy(site)
+    site.pages["/help/"] = html("Help", "delivery", "returns")
+    site.pages |= {f"/help/post{number}": html(f"Post {number}") for number in range(3)}
+    posts = (f"{site.url}/help/post{number}" for number in range(3))
+    site.pages["/map.xml"] = sitemap("urlset", *posts, f"{site.url}/help/returns")
+    found = await crawl(site, max_pages=4)
+    assert found.of("learnt") == {"/help/", "/help/delivery", "/help/returns", "/help/post0"}
+    assert found.outcomes["/help/post2"].reason == "more than 4 pages"
+
+
 async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_last(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from heapq import heappop, heappush
+from itertools import chain
 from urllib.parse import urlsplit
 
 from kefu import __version__
@@ -95,7 +96,7 @@ class Crawler:
         except Refused as error:
             self._add(self._missed(self._scope.start, error))
             return list(self._outcomes.values())
-        read = 0
+        read = 1
         while self._has_more() and read < self._max_pages and loop.time() < until:
             read += 1
             self._add(await self._visit(heappop(self._queue)[2]))
@@ -142,6 +143,7 @@ class Crawler:
     async def _open(self) -> None:
         """Read the rules of the host, the start page and the sitemaps. Raises Refused.
 
+        The links of the start page, such as its menu, come before the posts in a sitemap.
         The start may redirect to another host: `example.com` often leads to `www.example.com`.
         """
         asked = self._scope.start
@@ -163,16 +165,18 @@ class Crawler:
             self._add(outcome)
         for sitemap in found:
             self._use(sitemap)
+        if self._queue:
+            self._add(await self._visit(heappop(self._queue)[2]))
+        for url in chain.from_iterable(sitemap.urls for sitemap in found):
+            self._enqueue(url)
         if self._was_cut:
             for url in self._known:
                 self._follow(url)
             self._enqueue_known()
 
     def _use(self, sitemap: Sitemap) -> None:
-        """Enqueue the pages of a sitemap, and report those that are not used."""
+        """Note the translations of a sitemap, and report its pages that are not used."""
         other = [url for url in sitemap.urls if not self._scope.has(self._scope.address(url))]
-        for url in sitemap.urls:
-            self._enqueue(url)
         for url, others in sitemap.translations.items():
             addresses = map(self._scope.address, others)
             self._translations[self._scope.address(url)] = "\n".join(addresses)
