@@ -65,9 +65,15 @@ class PartFacts:
         """Whether calls and their results are in one message, as in the AI SDK's `UIMessage`."""
 
     def shape(self, role: Role, *, step: bool = False, named: bool = False) -> Shape:
-        if self.results and not self.combined and role != "system":
-            role = "tool"
         calls, results = tuple(self.calls), tuple(self.results)
+        if results and role == "assistant" and not self.combined:  # of tools that the provider runs
+            answered = {result.call_id for result in results}
+            calls = tuple(call for call in calls if call.id not in answered)
+            self.texts += [result.text for result in results]
+            self.tokens += sum(result.tokens for result in results)
+            results = ()
+        elif results and not self.combined and role != "system":
+            role = "tool"
         return Shape(role, tuple(self.texts), self.tokens, calls, results, step, False, named)
 
 
@@ -201,7 +207,8 @@ def _add_call(call: Any, facts: PartFacts, known: Container[str]) -> None:
     id = _first(call, _IDS)[1] or f"function:{name}"
     if id not in known:
         facts.texts += [name, arguments_of(call)]
-        facts.calls.append(CallFacts(id, name))
+        if not field(call, "providerExecuted"):  # the AI SDK's: its result may come much later
+            facts.calls.append(CallFacts(id, name))
 
 
 def arguments_of(call: Any) -> str:

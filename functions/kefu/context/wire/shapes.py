@@ -165,7 +165,7 @@ def _of_parts(value: Any, model: str) -> Shape:
     if "system-prompt" in kinds:  # often with the question beside it, so that both are kept
         return facts.shape("system")
     # A retry without a tool is no question of the user's: it belongs to the turn before it.
-    return facts.shape("user" if "user-prompt" in kinds else "assistant")
+    return facts.shape("user" if "user-prompt" in kinds or facts.results else "assistant")
 
 
 def _has(value: Any, name: str) -> bool:

@@ -344,3 +344,47 @@ def test_x22_a_new_summary_is_in_the_format_of_the_conversation() -> None:
         )
         assert "They asked." in str(sent[0])
         assert str(sent[0]).partition("<conv")[0] == str(whole[0]).partition("question")[0]
+
+
+SEARCHED = {
+    "ai sdk": [
+        {"type": "tool-call", "toolCallId": "s", "toolName": "search", "providerExecuted": True},
+        {
+            "type": "tool-result",
+            "toolCallId": "s",
+            "toolName": "search",
+            "output": {"type": "json", "value": [LONG]},
+        },
+    ],
+    "bedrock": [
+        {"toolUse": {"toolUseId": "s", "name": "nova_grounding", "input": {}}},
+        {"toolResult": {"toolUseId": "s", "content": [{"text": LONG}]}},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_an_answer_with_a_tool_that_the_provider_runs_is_kept(name: str) -> None:
+    """The call and its result are in the assistant's message."""
+    answer = {"role": "assistant", "content": [*SEARCHED[name], {"text": "It is open."}]}
+    whole = [asks("open?"), answer, asks("until?")]
+    sent = trim_messages(whole, max_tokens=200, reserve=0, counter=BYTES4)
+    assert sent == whole
+    assert sent.tokens > len(LONG) // 4
+    assert trim_messages(whole, max_tokens=60, reserve=0, counter=BYTES4) == whole[2:]
+
+
+def test_a_call_whose_result_the_provider_owes_does_not_hide_its_neighbours() -> None:
+    """A program that runs at the provider calls the site's tool, and ends in the next message."""
+    ran = {"type": "tool-call", "toolCallId": "p", "toolName": "run", "providerExecuted": True}
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "look", "input": {}}
+    looked = {"type": "tool-result", "toolCallId": "c", "output": {"type": "text", "value": "1"}}
+    ended = {"type": "tool-result", "toolCallId": "p", "output": {"type": "text", "value": "2"}}
+    whole = [
+        asks("count"),
+        {"role": "assistant", "content": [ran, call]},
+        {"role": "tool", "content": [looked]},
+        {"role": "assistant", "content": [ended, {"type": "text", "text": "two"}]},
+        asks("again"),
+    ]
+    assert trim_messages(whole, max_tokens=200, reserve=0, counter=BYTES4) == whole
