@@ -102,6 +102,7 @@ _KNOWN_FIELDS = (
     *("guardContent", "citationsContent", "searchResult", "inlineData", "inline_data"),
     *("fileData", "file_data", "executableCode", "executable_code", "codeExecutionResult"),
     *("code_execution_result", "thought", "json"),
+    *("toolCall", "tool_call", "toolResponse", "tool_response"),
 )
 _NOT_SENT = ("step-start", "data-", "source-")
 """Beginnings of the types of the AI SDK's parts that the model does not read."""
@@ -142,6 +143,10 @@ def read_blocks(message: Any, blocks: Any, where: str, facts: PartFacts) -> None
         elif kind in RESULT_TYPES:
             key, content = _first(block, _RESULTS)
             _add_result(block, content, (where, at, key), facts)
+        elif kind == "tool-approval-request":  # it and its response pair like a call and a result
+            facts.calls.append(CallFacts(field(block, "approvalId"), ""))
+        elif kind == "tool-approval-response":
+            facts.results.append(ResultText(field(block, "approvalId"), ""))
         elif where == "parts":
             _read_interface_part(block, kind, (where, at), facts)
         else:

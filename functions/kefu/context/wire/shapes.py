@@ -40,10 +40,14 @@ _ROLES: dict[str, Role] = {
     "model": "assistant",
     "tool": "tool",
     "function": "tool",
+    "SystemMessageChunk": "system",
+    "HumanMessageChunk": "user",
+    "AIMessageChunk": "assistant",
+    "ToolMessageChunk": "tool",
 }
 _CONTENT_FIELDS = frozenset({"role", "content", "parts", "type", "id", "status"})
 """The fields of a message that has nothing beside its content, as most have."""
-_LANGCHAIN = frozenset({"system", "human", "ai", "tool", "function"})
+_LANGCHAIN = _ROLES.keys() - {"developer", "user", "assistant", "model"}
 """LangChain's messages have such a `type` and no `role`."""
 
 

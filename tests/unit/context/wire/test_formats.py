@@ -388,3 +388,49 @@ def test_a_call_whose_result_the_provider_owes_does_not_hide_its_neighbours() ->
         asks("again"),
     ]
     assert trim_messages(whole, max_tokens=200, reserve=0, counter=BYTES4) == whole
+
+
+def test_a_visitors_approval_of_a_tool_is_read() -> None:
+    """The AI SDK's: the approval comes before the result, and is at the end at first."""
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "pay", "input": {}}
+    request = {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c"}
+    response = {"type": "tool-approval-response", "approvalId": "a", "approved": True}
+    paid = {"type": "tool-result", "toolCallId": "c", "output": {"type": "text", "value": "paid"}}
+    whole = [
+        asks(LONG),
+        asks("pay"),
+        {"role": "assistant", "content": [call, request]},
+        {"role": "tool", "content": [response]},
+        {"role": "tool", "content": [paid]},
+        asks("thanks"),
+    ]
+    for end in (4, 5, 6):
+        sent = trim_messages(whole[:end], max_tokens=60, reserve=0, counter=BYTES4)
+        assert sent == whole[1:end]
+    assert trim_messages(whole, max_tokens=5, reserve=0, counter=BYTES4) == whole[5:]
+
+
+def test_messages_that_were_added_up_from_a_stream_are_read() -> None:
+    """LangChain's chunks: `gathered += chunk` gives an `AIMessageChunk`."""
+    call = {"name": "f", "args": {"q": 1}, "id": "a"}
+    gathered = SimpleNamespace(type="AIMessageChunk", content="", tool_calls=[call])
+    result = SimpleNamespace(type="ToolMessageChunk", content="ok", tool_call_id="a")
+    asked = SimpleNamespace(type="HumanMessageChunk", content="q")
+    whole = [asks(LONG), asked, gathered, result]
+    assert trim_messages(whole, max_tokens=20, reserve=0, counter=BYTES4) == whole[1:]
+    assert trim_messages([asked, gathered, asks("next")], max_tokens=99) == [asked, asks("next")]
+
+
+def test_geminis_own_tools_are_read() -> None:
+    """With `include_server_side_tool_invocations`, the answer has their calls and responses."""
+    found = {"toolType": "GOOGLE_SEARCH_WEB", "response": {"a": LONG}, "id": "s"}
+    for searched in ({"toolResponse": found}, {"tool_response": found}):
+        parts = [{"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s"}}, searched]
+        whole = [
+            {"role": "user", "parts": [{"text": "q"}]},
+            {"role": "model", "parts": [*parts, {"text": "found"}]},
+            {"role": "user", "parts": [{"text": "next"}]},
+        ]
+        sent = trim_messages(whole, max_tokens=400, reserve=0, counter=BYTES4)
+        assert sent == whole
+        assert sent.tokens > len(LONG) // 4
