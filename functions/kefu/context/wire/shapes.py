@@ -228,7 +228,10 @@ def _item(value: Any, kind: str, role: Role, model: str) -> Shape:
         path = ("output",) if kind in _PLAIN_OUTPUTS else ()
         return Shape("tool", results=(result_of(call_id, "", field(value, "output"), path, model),))
     texts: list[str] = []
-    tokens = read_texts(value, texts)
+    if kind == "image_generation_call":
+        tokens = read_media({"type": "image", "data": field(value, "result")}, model, texts)
+    else:
+        tokens = read_texts(value, texts)
     calls: tuple[CallFacts, ...] = ()
     if kind in _CALLS:
         id = field(value, "call_id") or field(value, "id") or ""

@@ -148,6 +148,16 @@ def test_images_are_found_in_every_format() -> None:
     assert sent.tokens == 1600 + 1
 
 
+def test_a_generated_image_is_not_counted_as_text() -> None:
+    """OpenAI's Responses API has the image as base64 in the item of its tool."""
+    data = base64.b64encode(png(1024, 1024) + bytes(100_000)).decode()
+    made = {"type": "image_generation_call", "id": "i", "result": data}
+    whole = [{"role": "user", "content": "draw"}, made, {"role": "user", "content": "next"}]
+    sent = trim_messages(whole, model="gpt-4o", max_tokens=2_000)
+    assert sent == whole
+    assert 765 <= sent.tokens < 850
+
+
 def test_an_image_behind_an_address_counts_as_the_largest() -> None:
     """The message does not contain its size. With too low an estimate, the API could refuse the
     prompt.
