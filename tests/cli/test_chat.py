@@ -502,6 +502,9 @@ def test_the_log_is_written_to_the_log_dir(kefu: Kefu, folder: Path) -> None:
     ran = kefu("chat", "--once", "--log-dir", "file/history", "x")
     assert (ran.code, ran.out) == (2, "")
     assert "Not a directory" in ran.err
+    ran = kefu("chat", "--once", "--log-dir", "file", "x")
+    assert (ran.code, ran.out) == (2, "")
+    assert "file is a file: sessions are stored in a folder" in ran.err
 
 
 def test_a_reader_that_leaves_ends_the_chat_quietly(

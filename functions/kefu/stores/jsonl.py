@@ -229,6 +229,8 @@ def unavailable(path: Path, error: OSError) -> HistoryUnavailable:
     """Convert an OSError to a HistoryUnavailable with a readable message."""
     if error.errno == errno.ELOOP:
         return HistoryUnavailable(f"{path}: a symbolic link is not followed")
+    if error.errno == errno.EEXIST:  # of `mkdir`
+        return HistoryUnavailable(f"{path.parent} is a file: sessions are stored in a folder")
     return HistoryUnavailable(f"{path}: {error.strerror or type(error).__name__}")
 
 
