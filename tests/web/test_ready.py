@@ -27,6 +27,15 @@ def test_a_service_that_can_answer_is_ready() -> None:
         assert upstream.journal == []
 
 
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_a_monitor_may_ask_for_the_headers_alone(path: str) -> None:
+    """Uptime monitors, `curl --head` and `wget --spider` send HEAD."""
+    with ScriptedUpstream() as upstream, Service(upstream.base_url) as service:
+        answer = httpx.head(f"{service.url}{path}")
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-length"] == str(len(httpx.get(answer.url).content))
+
+
 def test_c13_without_keys_ready_is_503_and_says_why_while_health_is_200() -> None:
     with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=(",",)) as service:
         answer = httpx.get(f"{service.url}/ready")

@@ -59,10 +59,12 @@ def site_routes(
 ) -> APIRouter:
     router = APIRouter(tags=["site"], route_class=JsonRoute)
 
+    @router.head("/health", include_in_schema=False)
     @router.get("/health", summary="Is it up, and who answers?")
     async def get_health() -> Health:
         return health()
 
+    @router.head("/ready", include_in_schema=False)
     @router.get(
         "/ready",
         summary="Can it answer a chat now?",
