@@ -105,6 +105,24 @@ def test_a_key_that_is_refused_is_named_by_its_fingerprint(
     assert ran.code == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"code":"Client specified an invalid argument","error":"Incorrect API key provided"}',
+        b'[{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]',
+    ],
+    ids=["xAI", "Gemini"],
+)
+def test_a_key_that_is_refused_with_400_is_named_with_the_providers_words(
+    body: bytes, right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    upstream.script("*", b.status(400, body=body))
+    flat = " ".join(kefu("doctor").out.split())
+    assert "refuses the API key" in flat
+    assert "400, “" in flat
+    assert "without this key" in flat
+
+
 def test_a_wrong_variable_is_named_with_the_command_that_removes_it(
     right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

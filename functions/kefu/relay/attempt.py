@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, cast
 from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
 from kefu.relay.call import Attempt, Call, Clock
 from kefu.relay.chunks import Chunk, Completion, InBandError, Json, MalformedChunk, error_status
-from kefu.relay.failures import Failed
+from kefu.relay.failures import Failed, status_said
 from kefu.relay.key_leak import MIN_KEY_SIZE, KeyLeakDetector
 from kefu.relay.key_pool import ApiKey, KeyPool
 from kefu.relay.parameters import Parameters
@@ -208,8 +208,8 @@ class RunningAttempt:
 
 async def _refusal(response: UpstreamResponse, clock: Clock) -> Failed:
     """The failure of a response that is not an event stream with status 200."""
-    status, headers = response.status, response.headers
     said = await _error_body(response, clock)
+    status, headers = status_said(response.status, said), response.headers
     body = _json_object(said)
     if status != 200:
         return Failed(

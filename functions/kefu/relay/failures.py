@@ -3,7 +3,7 @@
 | Failure before the first content | Reaction |
 |---|---|
 | 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
-| 401, 402, 403, and 429 with `insufficient_quota` | the key is invalid for an hour |
+| 401, 402, 403, 400 about the key, 429 with `insufficient_quota` | the key is invalid for an hour |
 | 400 or 422 that names a parameter which can be left out | the same key is asked once more |
 | other 400, 413, 422 and other errors of the request | no other key is asked |
 | redirect, bad certificate, 404 | no other key of this upstream is asked |
@@ -55,6 +55,10 @@ _REFUSED_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 """In the text of a refusal."""
+_REFUSED_KEY: Final = re.compile(
+    r'"(?:error|message)": ?"(?:Incorrect API key|API key (?:not valid|expired))', re.IGNORECASE
+)
+"""In the text of a refusal. Not in a message that the text quotes, whose quotes are escaped."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NO_BODY: Mapping[str, object] = MappingProxyType({})
 
@@ -122,6 +126,14 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
         return Reaction(_limited() if limited else _unavailable(), Cooldown(now + wait, reason))
     timed_out = failed.outcome in _TIMED_OUT
     return Reaction(GatewayTimeout(SILENT_MESSAGE) if timed_out else _unavailable(), failing=True)
+
+
+def status_said(status: int, said: str) -> int:
+    """The status of a refusal; 401 for a 400 that refuses the key, as Gemini and xAI send.
+
+    `said` is the text of the refusal.
+    """
+    return 401 if status == 400 and _REFUSED_KEY.search(said) else status
 
 
 def operator_error(outcome: str, said: str = "") -> str:

@@ -4,7 +4,7 @@ from email.utils import format_datetime
 import pytest
 
 from kefu.errors import ContextTooLong, InvalidRequest
-from kefu.relay.failures import Failed, Reaction, operator_error, reaction_to, silence
+from kefu.relay.failures import Failed, Reaction, operator_error, reaction_to, silence, status_said
 from kefu.relay.key_pool import Reason
 
 NOW = 1_800_000_000.0
@@ -86,6 +86,26 @@ def test_d4_refused_parameter_is_a_mistake_of_the_operator() -> None:
         operator_error("http_400", '{"error": {"message": "Not allowed here", "param": null}}')
         == ""
     )
+
+
+XAI = '{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***A"}'
+GEMINI = '[{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]'
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "counts_as"),
+    [
+        (400, XAI, 401),
+        (400, GEMINI, 401),
+        (400, '{"error":{"message":"API key expired. Please renew the API key."}}', 401),
+        (422, XAI, 422),
+        (400, '{"error": {"message": "The question \\"error\\": \\"Incorrect API key"}}', 400),
+        (400, '{"error": {"message": "Unsupported parameter: \'top_k\'"}}', 400),
+    ],
+)
+def test_a_400_that_refuses_the_key_counts_as_401(status: int, said: str, counts_as: int) -> None:
+    """A question that the API quotes must not make a key invalid."""
+    assert status_said(status, said) == counts_as
 
 
 @pytest.mark.parametrize("outcome", ["silent", "no_event", "unreachable", "reset", "no_text"])

@@ -226,3 +226,13 @@ async def test_answer_that_arrives_while_the_store_is_read_is_taken(
     rig = Rig({"a": up.answer("a").late(2.6), "b": up.SILENT}, second=spare, store=SlowStore)
     result = await rig.ask()
     assert (result.text, rig.asked) == ("a", [("a", 0.3)])
+
+
+@in_virtual_time
+async def test_a_key_that_is_refused_with_400_is_replaced_and_not_asked_again() -> None:
+    """xAI and Gemini send 400 for a wrong key, where others send 401."""
+    refused = Reply(status=400, headers=up.JSON).then(b'{"error":"Incorrect API key provided: a"}')
+    rig = Rig({"a": refused, "b": up.answer()})
+    for _ in range(2):
+        assert (await rig.ask()).whole
+    assert secrets(rig) == ["a", "b", "b"]

@@ -10,6 +10,7 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.chat.prompt import Sampling, request_body
 from kefu.messages import Message
+from kefu.relay.failures import status_said
 from kefu.relay.key_pool import fingerprint
 from kefu.relay.parameters import Parameters, refused_parameter
 from kefu.relay.redaction import Secrets
@@ -74,7 +75,7 @@ def _finding(provider: CheckedProvider, key: str, answer: ProbeResponse) -> Find
     url, model = provider.endpoint.url.rstrip("/"), provider.sampling.model
     error_text = _error_text(answer, Secrets([key, *provider.endpoint.secrets]))
     name = f"the API key {fingerprint(key)}" if key else "a request without an API key"
-    match answer.status:
+    match status_said(answer.status, answer.body.decode("utf-8", "replace")):
         case 200:
             return _late(provider, answer.headers_after)
         case 401 | 402 | 403:
@@ -115,13 +116,15 @@ def _json(answer: ProbeResponse) -> dict[str, object]:
         body = json.loads(answer.body)
     except ValueError:
         return {}
+    if isinstance(body, list) and body:  # Gemini's errors
+        body = body[0]
     return body if isinstance(body, dict) else {}
 
 
 def _error_text(answer: ProbeResponse, secrets: Secrets) -> str:
     """The provider's own words, without secrets; "." if there are none."""
     error = _json(answer).get("error")
-    message = error.get("message") if isinstance(error, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
     if message is None:
         return "."
     text = " ".join(secrets.hide(str(message)).split())[:200]
