@@ -55,14 +55,22 @@ class ApiKey:
 
 
 def keys_in(text: str) -> tuple[str, ...]:
-    """The keys of a comma-separated list, without duplicates.
+    """The keys of a list with commas or line breaks, without duplicates.
 
     Raises ValueError for a character that no API key has; its message does not contain a key.
     """
-    parts = [part.strip() for part in text.split(",")]
+    parts = [part.strip() for line in text.splitlines() for part in line.split(",")]
     if not all(part.isascii() and part.isprintable() for part in parts):
         raise ValueError("holds a character that no API key has")
     return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def check_api_keys(keys: Sequence[str]) -> None:
+    """Raises ValueError for quotes and semicolons, which no API key has; does not quote a key."""
+    if any(mark in key for key in keys for mark in "\"';"):
+        raise ValueError(
+            "holds quotes or a semicolon: write the keys without quotes, and commas between them"
+        )
 
 
 class Reason(StrEnum):
@@ -137,7 +145,11 @@ class KeyPool:
         self.replace(secrets)
 
     def replace(self, secrets: Sequence[str]) -> None:
-        """Replace the keys. A key that is in both lists keeps its place in the order of use."""
+        """Replace the keys. A key that is in both lists keeps its place in the order of use.
+
+        Raises ValueError, without a change, for a text that is no API key.
+        """
+        check_api_keys(secrets)
         self.keys = tuple(
             ApiKey(secret, fingerprint(secret or self._url)) for secret in dict.fromkeys(secrets)
         )

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, SecretStr, model_validator
 
-from kefu.relay.key_pool import keys_in
+from kefu.relay.key_pool import check_api_keys, keys_in
 from kefu.settings.endpoint import (
     SECRET_NAME,
     Endpoint,
@@ -59,12 +59,7 @@ LONGCAT = "https://api.longcat.chat/openai/v1"
 
 
 def _header_values(keys: SecretStr) -> SecretStr:
-    text = keys.get_secret_value()
-    keys_in(text)
-    if any(mark in text for mark in "\"';"):
-        raise ValueError(
-            "holds quotes or a semicolon: write the keys without quotes, and commas between them"
-        )
+    check_api_keys(keys_in(keys.get_secret_value()))
     return keys
 
 

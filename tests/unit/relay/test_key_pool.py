@@ -150,6 +150,7 @@ def test_fingerprint_is_twelve_hex_digits_and_hides_the_key() -> None:
         (" sk-a ,\tsk-b\n", ("sk-a", "sk-b")),
         ("sk-a,,sk-b,", ("sk-a", "sk-b")),
         ("sk-b,sk-a,sk-b", ("sk-b", "sk-a")),
+        ("sk-a\nsk-b,\r\n\r\nsk-c\r", ("sk-a", "sk-b", "sk-c")),
         ("", ()),
         (" , ", ()),
     ],
@@ -160,10 +161,20 @@ def test_a_list_of_keys_is_read_in_its_order_without_duplicates(
     assert keys_in(text) == keys
 
 
-@pytest.mark.parametrize("text", ["sk-你", "sk-a\x00", "sk-a,sk\x7f", "a\nb"])
+@pytest.mark.parametrize("text", ["sk-你", "sk-a\x00", "sk-a,sk\x7f", "a\tb"])
 def test_a_character_that_no_key_has_is_refused_without_the_key(text: str) -> None:
     with pytest.raises(ValueError, match="holds a character that no API key has"):
         keys_in(text)
+
+
+@pytest.mark.parametrize("wrong", ['"sk-b"', "'sk-b'", "sk-b;sk-c", '["sk-b"'])
+def test_keys_with_quotes_are_refused_and_those_before_stay(wrong: str) -> None:
+    """A parameter in AWS may hold the quotes of the command that stored it."""
+    pool = KeyPool(["sk-a"])
+    with pytest.raises(ValueError, match="without quotes") as refused:
+        pool.replace(["sk-a", wrong])
+    assert "sk-b" not in str(refused.value)
+    assert [key.secret for key in pool.keys] == ["sk-a"]
 
 
 @pytest.mark.parametrize(
