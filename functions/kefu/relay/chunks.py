@@ -126,16 +126,16 @@ class Completion:
         choices = body.get("choices")
         if not isinstance(choices, list):
             return None
-        role_added = False
+        changed = False
         if choices:
-            self._note_choice(choices[0])
+            changed = self._note_choice(choices[0])
             if on_choices:
                 on_choices(choices)
-            role_added = not self._has_role and self._add_role(choices[0])
+            changed |= not self._has_role and self._add_role(choices[0])
         if usage := body.get("usage"):
             self._note_usage(usage)
         if (
-            not role_added
+            not changed
             and body.get("id") == self.id
             and body.get("object") == "chat.completion.chunk"
             and "model" in body
@@ -146,7 +146,10 @@ class Completion:
         chunk = chunk_of(self._normalised(body))
         return chunk if self._keep_bodies else chunk._replace(body=_NO_BODY)
 
-    def _note_choice(self, choice: object) -> None:
+    def _note_choice(self, choice: object) -> bool:
+        """Note what a choice says; whether it was changed. Some gateways send `"delta": null`."""
+        if changed := isinstance(choice, dict) and choice.get("delta", "") is None:
+            choice["delta"] = _NO_BODY
         if not isinstance(choice, dict) or not isinstance(
             delta := choice.get("delta", _NO_BODY), dict
         ):
@@ -160,6 +163,7 @@ class Completion:
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             self.finish_reason = reason
+        return changed
 
     def _add_role(self, choice: dict[str, object]) -> bool:
         """Add the role to the first content if no chunk had a role; whether it was added."""

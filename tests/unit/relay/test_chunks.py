@@ -116,6 +116,17 @@ def test_answer_that_is_only_a_finish_reason_has_a_role() -> None:
     assert json.loads(read.text)["choices"] == [{**choice, "delta": ROLE}]
 
 
+def test_a_delta_that_is_null_ends_an_answer_as_an_empty_one_does() -> None:
+    """Gateways in Go and Java write a null for each empty field."""
+    completion = reading()
+    completion.read(chunk())
+    choice = {"index": 0, "delta": None, "finish_reason": "stop"}
+    read = completion.read(chunk(choices=[choice]))
+    assert read is not None
+    assert json.loads(read.text)["choices"] == [{**choice, "delta": {}}]
+    assert completion.finish_reason == "stop"
+
+
 @pytest.mark.parametrize("awkward", ["\u2028", "\u2029", "\x85", "\x1b", "\\ud800"])
 def test_text_that_some_clients_split_lines_at_leaves_escaped(awkward: str) -> None:
     """Requirement T11."""
