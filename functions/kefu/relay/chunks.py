@@ -62,9 +62,10 @@ class Completion:
     """Reads the events of one answer, and records its finish_reason and usage.
 
     Chunks keep the upstream's fields. Missing `id`, `object`, `created` and `model` are filled in,
-    and every chunk gets the `id` of the first. The first content gets the role `assistant` if no
-    chunk had a role: OpenAI's JavaScript client needs a role. A chunk that needs no change keeps
-    its JSON text; the others are serialized again, in ASCII.
+    and every chunk gets the `id` of the first. A content in parts becomes a text and a reasoning.
+    The first content gets the role `assistant` if no chunk had a role: OpenAI's JavaScript client
+    needs a role. A chunk that needs no change keeps its JSON text; the others are serialized again,
+    in ASCII.
     """
 
     def __init__(
@@ -128,7 +129,8 @@ class Completion:
             return None
         changed = False
         if choices:
-            changed = self._note_choice(choices[0])
+            changed = _join_parts(choices[0])
+            changed |= self._note_choice(choices[0])
             if on_choices:
                 on_choices(choices)
             changed |= not self._has_role and self._add_role(choices[0])
@@ -203,6 +205,25 @@ def chunk_of(body: Json) -> Chunk:
     """A chunk with this JSON object."""
     # ASCII, so that the text contains no line break of any kind and no lone surrogate.
     return Chunk(_encode(body), bool(body.get("choices")), body)
+
+
+def _join_parts(choice: object) -> bool:
+    """Replace a content in parts, as Mistral's models that think send it; whether it was one."""
+    delta = choice.get("delta") if isinstance(choice, dict) else None
+    if not isinstance(delta, dict) or not isinstance(parts := delta.get("content"), list):
+        return False
+    if not all(isinstance(part, dict) for part in parts):
+        return False
+    delta["content"] = _text_of(parts)
+    thoughts = [part["thinking"] for part in parts if isinstance(part.get("thinking"), list)]
+    if thought := "".join(map(_text_of, thoughts)):
+        delta["reasoning_content"] = thought
+    return True
+
+
+def _text_of(parts: Sequence[object]) -> str:
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _is_plain(data: str) -> bool:

@@ -108,6 +108,28 @@ def test_first_content_has_a_role_if_no_earlier_chunk_had_one(
     assert [body["choices"] for body in bodies] == [[{"index": 0, "delta": one}] for one in read]
 
 
+THOUGHT = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}
+IN_PARTS = {"content": [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]}
+CITED = {"content": [{"type": "reference", "reference_ids": [1]}, {"type": "thinking"}]}
+
+
+def test_content_in_parts_is_text_and_reasoning() -> None:
+    """Mistral's models that think send lists of parts, and texts after them."""
+    completion, deltas = reading(), (THOUGHT, IN_PARTS, CITED, {"content": "!"})
+    read = []
+    for delta in deltas:
+        found = completion.read(chunk(choices=[{"index": 0, "delta": delta}]))
+        assert found is not None
+        read.append(json.loads(found.text)["choices"][0]["delta"])
+        assert completion.has_text, "it is the first content, as any other reasoning"
+    assert read == [
+        {"content": "", "reasoning_content": "Hm", **ROLE},
+        {"content": "Hello"},
+        {"content": ""},
+        {"content": "!"},
+    ]
+
+
 def test_answer_that_is_only_a_finish_reason_has_a_role() -> None:
     """C7."""
     choice = {"index": 0, "delta": {}, "finish_reason": "content_filter"}
