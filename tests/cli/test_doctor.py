@@ -123,6 +123,28 @@ def test_a_key_that_is_refused_with_400_is_named_with_the_providers_words(
     assert "without this key" in flat
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b.html_200(), "answers 200 without an event stream"),
+        (b.json_200(), "answers 200 without an event stream"),
+        (b.status(200, {"error": {"message": "Token expired."}}), "stream, “Token expired.”"),
+    ],
+    ids=["HTML", "JSON", "error"],
+)
+def test_a_200_without_an_event_stream_is_named(
+    answer: b.Behaviour, said: str, right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    """The page of a portal, or a server that cannot stream: each chat would be answered 503."""
+    upstream.script("*", answer)
+    ran = kefu("doctor")
+    assert said in " ".join(ran.out.split())
+    assert ran.code == 1
+    # As the service asks: a server may compress for others, or stream for no others.
+    asked = upstream.journal[0].headers
+    assert (asked["accept"], asked["accept-encoding"]) == ("text/event-stream", "identity")
+
+
 def test_a_wrong_variable_is_named_with_the_command_that_removes_it(
     right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,7 +194,7 @@ class RunningAttempt:
         except CertificateRejected as error:
             raise Failed("certificate", billed=False) from error
         try:
-            if response.status != 200 or not _is_stream(response.headers):
+            if response.status != 200 or not is_stream(response.headers):
                 raise await _refusal(response, clock)
             self.answered = True
             on_answered(self)
@@ -269,7 +269,7 @@ def _json_object(text: str) -> Json:
     return cast(Json, body) if isinstance(body, dict) else {}
 
 
-def _is_stream(headers: Mapping[str, str]) -> bool:
+def is_stream(headers: Mapping[str, str]) -> bool:
     """Whether the body may be an event stream. Some servers name no type, or a general type."""
     kind = headers.get("content-type", "").lower()
     return (

@@ -10,6 +10,7 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.chat.prompt import Sampling, request_body
 from kefu.messages import Message
+from kefu.relay.attempt import is_stream
 from kefu.relay.failures import status_said
 from kefu.relay.key_pool import fingerprint
 from kefu.relay.parameters import Parameters, refused_parameter
@@ -56,11 +57,14 @@ def _asked(provider: CheckedProvider, key: str, question: bytes) -> ProbeRespons
     """The answer to a question, asked as the service asks."""
     endpoint = provider.endpoint
     url = endpoint.url.rstrip("/")
+    headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     try:
         return ask(
             "POST",
             f"{url}/chat/completions",
-            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **endpoint.headers},
+            headers={**headers, **endpoint.headers},
             json=json.loads(question),
             query=endpoint.query or None,
             monotonic=SystemClock().monotonic,
@@ -76,6 +80,12 @@ def _finding(provider: CheckedProvider, key: str, answer: ProbeResponse) -> Find
     error_text = _error_text(answer, Secrets([key, *provider.endpoint.secrets]))
     name = f"the API key {fingerprint(key)}" if key else "a request without an API key"
     match status_said(answer.status, answer.body.decode("utf-8", "replace")):
+        case 200 if not is_stream(answer.headers):
+            return Finding(
+                f"The model's server {url} answers 200 without an event stream{error_text}",
+                f"# If it can stream, its URL is another one. In kefu.toml:\n[{provider.table}]\n"
+                'url = "..."',
+            )
         case 200:
             return _late(provider, answer.headers_after)
         case 401 | 402 | 403:
