@@ -43,6 +43,12 @@ def test_e3_the_proxy_of_compose_knows_all_servers() -> None:
     assert f"EXPOSE {port}" in IMAGE
 
 
+def test_the_proxy_of_compose_refuses_v1() -> None:
+    """Its clients have no keys there, so everybody would spend the tokens of the site."""
+    caddy = (ROOT / "deploy/Caddyfile").read_text(encoding="utf-8")
+    assert re.search(r"^\s+respond /v1/\* 404$", caddy, re.MULTILINE)
+
+
 def test_e3_the_image_runs_without_root_and_pins_what_it_installs() -> None:
     last = IMAGE[IMAGE.rindex("\nFROM ") :]
     assert re.search(r"^USER 10001$", last, re.MULTILINE)
