@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.terms import language_of
+from kefu.knowledge.terms import language_of, terms
 from kefu.visitor_texts import texts_in
 
 FRAME_SHARE = 0.3
@@ -23,6 +23,9 @@ FRAME_SHARE = 0.3
 
 END_SHARE = 0.9
 """A line does not differ among the pages that go on alike if this share of them have it there."""
+
+LONGEST_STOCK = 5
+"""Terms of a line that says whether a product is in stock."""
 
 MIN_PAGES = 5
 """On a site with fewer pages, repeated lines of the main part do not belong to the frame."""
@@ -101,6 +104,7 @@ def _frame_of(site: Sequence[PageText]) -> _Frame:
 def _differing(site: Sequence[PageText], frame: _Frame) -> Iterator[str]:
     """A line that differs is a price, or in its place stand few other lines on many pages, such as
     "Out of stock". The end of some pages is no such line if the others end with their own text.
+    A line of nearly all pages is one if another page has it in other words, such as "In stock".
     """
     below = defaultdict[str, Counter[str]](Counter)
     for page in site:
@@ -111,8 +115,18 @@ def _differing(site: Sequence[PageText], frame: _Frame) -> Iterator[str]:
         for line, here in lines.items():
             others = count - here
             is_choice = 2 * (len(lines) - 1) <= others
-            if here < END_SHARE * count and (is_choice or _PRICE.search(line)):
+            if here >= END_SHARE * count:
+                differs = any(_are_alike(line, one) for one in lines if one != line)
+            else:
+                differs = is_choice or _PRICE.search(line) is not None
+            if differs:
                 yield _hash(f"{end} {line}")
+
+
+def _are_alike(line: str, other: str) -> bool:
+    """Whether two short lines end with the same word, such as "In stock" and "Out of stock"."""
+    one, two = terms(line, ""), terms(other, "")
+    return one[-1:] == two[-1:] != [] and max(len(one), len(two)) <= LONGEST_STOCK
 
 
 def _ends(page: PageText, frame: _Frame) -> Iterator[tuple[int, str]]:

@@ -105,6 +105,40 @@ def test_a_price_and_a_stock_stay_at_the_end_and_a_line_below_them_on_most_pages
     assert texts(found.shared) == [[FOOTER.text]]
 
 
+@pytest.mark.parametrize(
+    ("usual", "rare"),
+    [
+        ("In stock", "Out-of-Stock"),
+        ("Vorrätig", "Nicht vorrätig"),
+        ("En stock", "Rupture de stock"),
+        ("有现货", "无现货"),
+    ],
+)
+def test_a_stock_stays_at_the_end_where_a_single_page_has_the_opposite(
+    usual: str, rare: str
+) -> None:
+    pages = [
+        page._replace(blocks=[*page.blocks, Block(rare if at == 7 else usual), PHONE])
+        for at, page in enumerate(site(40))
+    ]
+    found = parted(pages)
+    assert ["Text of 0", usual] in texts(found.own)
+    assert ["Text of 7", rare] in texts(found.own)
+    assert texts(found.shared) == [[PHONE.text]]
+
+
+def test_an_address_at_the_end_of_nearly_all_pages_is_shared() -> None:
+    last = Block("We ship to all countries of Europe from our shop"), Block("Visit our shop")
+    pages = [
+        page._replace(blocks=[*page.blocks, *([] if at == 7 else last)])
+        for at, page in enumerate(site(40))
+    ]
+    pages[7] = pages[7]._replace(blocks=[Block("A long line of text that ends with our shop")])
+    found = parted(pages)
+    assert ["Text of 0"] in texts(found.own)
+    assert texts(found.shared) == [[one.text for one in last]]
+
+
 def test_a_price_stays_at_the_end_where_each_other_page_has_a_price_of_its_own() -> None:
     pages = [
         page._replace(blocks=[*page.blocks, Block(f"{max(at, 7)}.50 kr"), PHONE])
