@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from kefu.knowledge.extract.blocks import read_blocks
 from kefu.knowledge.extract.encoding import decoded
-from kefu.knowledge.extract.files import Unreadable, delimiter
+from kefu.knowledge.extract.files import Unreadable, csv_rows
 from kefu.knowledge.extract.json_ld import fact_names, sold_as
 from kefu.knowledge.pages import Block, PageText
 
@@ -97,8 +97,7 @@ def _texts(data: bytes, end: str, charset: str, wrong: list[str]) -> Iterator[Ro
     if found is None:
         raise ValueError("it is no text")
     if end in {".csv", ".tsv"}:
-        sign = "\t" if end == ".tsv" else delimiter(found.text)
-        rows: Iterable[Any] = csv.DictReader(io.StringIO(found.text), delimiter=sign)
+        rows: Iterable[Any] = csv_rows(found.text, "\t" if end == ".tsv" else "")
     elif end == ".json":
         rows = _list(json.loads(found.text))
     else:

@@ -27,8 +27,10 @@ _NAMED = 20
 """Damaged pages of a PDF that are named."""
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_ID = f"{_WORD}id"
 _PARAGRAPH, _TABLE, _TEXT_BOX = f"{_WORD}p", f"{_WORD}tbl", f"{_WORD}txbxContent"
 _CHARACTERS = [f"{_WORD}{name}" for name in ("t", "tab", "ptab", "br", "cr", "noBreakHyphen")]
+_NOTES = {f"{_WORD}{kind}Reference": f"{kind}s" for kind in ("footnote", "endnote")}
 _NOT_SHOWN = {
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
     *(f"{_WORD}{name}" for name in ("del", "moveFrom", "pPr", "rt")),
@@ -115,7 +117,7 @@ def _docx(data: bytes, url: str) -> tuple[PageText, str]:
         document = docx.Document(io.BytesIO(data))
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise Unreadable(f"not a readable Word file: {error}") from None
-    blocks = list[Block]()
+    blocks, notes = list[Block](), _notes(document)
     for part in _parts(document.element.body):
         if part.tag == _TABLE:
             rows = _rows(part)
@@ -132,8 +134,23 @@ def _docx(data: bytes, url: str) -> tuple[PageText, str]:
                 continue  # the table of contents
             level = int(name[8]) if name[:8] == "Heading " and name[8:].isdigit() else 0
             blocks.append(Block(text, 1 if name == "Title" else min(level, 6)))
+        for mark in _nearest(part, *_NOTES):
+            if note := notes.pop((_NOTES[mark.tag], mark.get(_ID)), ""):
+                blocks.append(Block(note))
     heading = next((one.text for one in blocks if one.level), "")
     return PageText(url, document.core_properties.title or heading or _name(url), blocks), ""
+
+
+def _notes(document: Any) -> dict[tuple[str, str], str]:
+    """The footnotes and endnotes, by their kind and number."""
+    from docx.oxml import parse_xml
+
+    return {
+        (kind, note.get(_ID)): _cell(note)
+        for relation in document.part.rels.values()
+        if (kind := relation.reltype.rpartition("/")[2]) in _NOTES.values()
+        for note in parse_xml(relation.target_part.blob)
+    }
 
 
 def _nearest(node: Any, *tags: str) -> Iterator[Any]:
@@ -180,17 +197,22 @@ def _cell(cell: Any) -> str:
 
 _QUESTION = ("question", "q", "问题", "問題")
 _ANSWER = ("answer", "a", "回答", "答案")
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*\n', re.IGNORECASE)
 
 
-def delimiter(text: str) -> str:
-    """The sign between the columns of a CSV file: Excel writes semicolons in half of Europe."""
+def csv_rows(text: str, sign: str = "") -> csv.DictReader[str]:
+    """The rows of a CSV file. Excel writes semicolons in half of Europe, and some programs tell it
+    the sign in a first line, such as "sep=;".
+    """
+    csv.field_size_limit(MAX_FILE_BYTES)
+    if named := _SEPARATOR.match(text):
+        sign, text = named[1], text[named.end() :]
     names = re.sub('"[^"]*"', "", text.partition("\n")[0])
-    return max(",;\t", key=names.count)
+    return csv.DictReader(io.StringIO(text), delimiter=sign or max(",;\t", key=names.count))
 
 
 def _csv(text: str, url: str) -> PageText:
-    csv.field_size_limit(MAX_FILE_BYTES)
-    rows = csv.DictReader(io.StringIO(text), delimiter=delimiter(text))
+    rows = csv_rows(text)
     names = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
     question = next((names[name] for name in _QUESTION if name in names), None)
     answer = next((names[name] for name in _ANSWER if name in names), None)

@@ -58,6 +58,7 @@ def test_g34_an_entry_of_atom_is_a_page() -> None:
         (".json", json.dumps({"count": 1, "products": [ROW, 3]})),
         (".json", json.dumps({"errors": [], "data": {"products": [ROW]}})),
         (".csv", "id;title;link;price;colour\n7;Boot;/boot;9 EUR;red, blue\n"),
+        (".csv", "sep=;\nid;title;link;price;colour\n7;Boot;/boot;9 EUR;red, blue\n"),
         (".csv", "id\ttitle\tlink\tprice\tcolour\n7\tBoot\t/boot\t9 EUR\tred, blue\n"),
         (".csv", 'ID,Title,link,price,colour\n7,Boot,/boot,9 EUR,"red, blue"\n'),
         (".tsv", "id\ttitle\tlink\tprice\tcolour\n7\tBoot\t/boot\t9 EUR\tred, blue\n"),

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import docx
 import pytest
 from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -228,6 +230,36 @@ def test_a_text_box_of_word_follows_its_paragraph_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["footnote", "endnote"])
+def test_a_note_of_word_follows_the_paragraph_that_refers_to_it(kind: str) -> None:
+    names = "http://schemas.openxmlformats.org"
+    reference = f"<w:r><w:{kind}Reference w:id='2'/></w:r>"
+    notes = "".join(
+        f"<w:{kind} w:id='{id}'><w:p>{run(text)}</w:p></w:{kind}>"
+        for id, text in ((0, ""), (1, "Of another one."), (2, "Not for sale items."))
+    )
+    document = docx.Document()
+    part = document.part
+    part.relate_to(
+        Part(
+            PackURI(f"/word/{kind}s.xml"),
+            f"application/vnd.openxmlformats-officedocument.wordprocessingml.{kind}s+xml",
+            f"<w:{kind}s xmlns:w='{names}/wordprocessingml/2006/main'>{notes}</w:{kind}s>".encode(),
+            part.package,
+        ),
+        f"{names}/officeDocument/2006/relationships/{kind}s",
+    )
+    paragraph = f"{run('Returns are free')}{reference}{run('.')}"
+    parsed = parse_xml(f'<w:p xmlns:w="{names}/wordprocessingml/2006/main">{paragraph}</w:p>')
+    document.element.body.insert(0, parsed)
+    file = io.BytesIO()
+    document.save(file)
+    assert read_file(file.getvalue(), ".docx", "a.docx")[0].page.blocks == [
+        Block("Returns are free."),
+        Block("Not for sale items."),
+    ]
+
+
 def test_a_merged_cell_of_word_is_once_in_a_row_and_has_its_tables() -> None:
     document = docx.Document()
     table = document.add_table(3, 3)
@@ -275,6 +307,8 @@ def test_a_table_of_questions_becomes_sections() -> None:
         ("question;answer\nx, z;y\n", [("x, z", "y")]),
         ('"q, one";a;q\n;y;x\n', [("x", "y")]),
         ("question,q,answer\nx,no,y\n", [("x", "y")]),
+        ("sep=;\r\nquestion;answer\r\nx, z;y\r\n", [("x, z", "y")]),
+        ('"sep=,"\nq,a\nx;z,y\n', [("x;z", "y")]),
     ],
 )
 def test_the_columns_of_a_table_are_found_by_their_names(
