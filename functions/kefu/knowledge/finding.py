@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
+from kefu.knowledge.passages import SMALL_SECTION_BYTES
 from kefu.knowledge.simplified import simplified
 from kefu.knowledge.terms import UNMARKED, is_pair, question_terms, terms, unmarked_terms
 
@@ -221,16 +222,35 @@ def in_turn(rankings: Sequence[Sequence[int]]) -> list[tuple[int, float]]:
 
 def chosen(hits: Iterable[PassageHit], limit: int) -> list[PassageHit]:
     """The first `limit` hits, with at most `MAX_PASSAGES_PER_PAGE` of a page or of a part of one,
-    and no passage twice.
+    and no passage twice. Of two with the same names, that with the shorter address is kept.
     """
-    seen, kept = Counter[tuple[str, int]](), dict[tuple[object, ...], PassageHit]()
+    seen, kept = Counter[tuple[str, int]](), list[PassageHit]()
     for hit in hits:
-        text = (hit.title, tuple(hit.headings), hit.text)
-        if text in kept:
+        copied = next((at for at, one in enumerate(kept) if _is_copy(hit, one)), None)
+        if copied is not None:
+            if _names(hit) == _names(kept[copied]):
+                kept[copied] = min(kept[copied], hit, key=lambda one: len(one.page))
             continue
         seen[hit.page, hit.part] += 1
         if seen[hit.page, hit.part] <= MAX_PASSAGES_PER_PAGE:
-            kept[text] = hit
+            kept.append(hit)
         if len(kept) == limit:
             break
-    return list(kept.values())
+    return kept
+
+
+def _is_copy(one: PassageHit, other: PassageHit) -> bool:
+    """Whether a passage is on two pages, such as a product's and that of its print version.
+
+    A long text may have more words in its title and headings.
+    """
+    if one.text != other.text:
+        return False
+    if len(one.text.encode(errors="replace")) < SMALL_SECTION_BYTES:
+        return _names(one) == _names(other)
+    mine, others = (set(page_terms(" ".join(_names(it)), it.language)) for it in (one, other))
+    return mine <= others or others <= mine
+
+
+def _names(hit: PassageHit) -> tuple[str, ...]:
+    return (hit.title, *hit.headings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kefu.knowledge.finding import PassageHit, fits_badly, in_turn, questions_in
+from kefu.knowledge.finding import PassageHit, chosen, fits_badly, in_turn, questions_in
 
 
 def found(*terms: str) -> PassageHit:
@@ -101,3 +101,37 @@ def test_rankings_take_turns() -> None:
     scores = [score for _, score in in_turn([[1, 2, 3], [2, 4], [5]])]
     assert ids == [1, 2, 5, 4, 3]
     assert scores == sorted(set(scores), reverse=True)
+
+
+SIZES = "The boots come in sizes 38 to 46, and the shaft is 20 cm high. " * 4
+
+
+def hit(page: str, title: str, text: str = SIZES, *headings: str) -> PassageHit:
+    return PassageHit(page, page, title, headings, text, 1.0, "en")
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [("Add a review for Boots", "Sizes"), ("Boots (print)", "Sizes"), ("Boots", "Sizes (next)")],
+)
+def test_a_copy_of_a_long_passage_under_a_longer_name_is_found_once(
+    title: str, heading: str
+) -> None:
+    page, copy = hit("/boots/", "Boots", SIZES, "Sizes"), hit("/b/", title, SIZES, heading)
+    other = hit("/socks/", "Socks")
+    assert chosen([page, copy, other], 6) == [page, other]
+    assert chosen([copy, page, other], 6) == [copy, other]
+
+
+def test_of_passages_with_the_same_names_that_with_the_shortest_address_is_found() -> None:
+    pages = [
+        hit(one, "Boots") for one in ("/docs/next/boots", "/docs/boots", "/docs/boots?lang=en")
+    ]
+    assert chosen(pages, 6) == [pages[1]]
+
+
+def test_equal_passages_of_two_subjects_and_short_ones_are_found_each() -> None:
+    pages = [hit("/eu", "Returns EU"), hit("/us", "Returns US")]
+    assert chosen(pages, 6) == pages
+    pages = [hit("/a", "get", "Deprecated."), hit("/b", "get all", "Deprecated.")]
+    assert chosen(pages, 6) == pages
