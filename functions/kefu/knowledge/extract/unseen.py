@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+_BUY = ".cart, [action*='cart/add'], [id*=addtocart i], [id*=add-to-cart i]"
+"""The forms of WooCommerce, Shopify, Magento and PrestaShop to put a product into the cart."""
+
 _NEVER = (
     "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
     " [role=navigation], [role=search], [role=dialog], [role=alertdialog], .sr-only,"
     " .visually-hidden, [role=doc-toc], .toc, #toc, .navheader, .navfooter,"
-    " form label, form legend, form textarea, a[rel~=prev i], a[rel~=next i],"
+    f" form:not({_BUY}) :is(label, legend), form textarea, a[rel~=prev i], a[rel~=next i],"
     " [itemtype$='schema.org/BreadcrumbList'], :is(.breadcrumb, .breadcrumbs):not(:has(h1, h2)),"
     " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, #siteSub,"
     " #contentSub, .mw-jump-link, .catlinks, label[role=button], .pageId, .docInfo, #dw__toc,"
@@ -87,6 +90,7 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     for tabs in _inner_first(tree, _TAB_LISTS):
         _name_panels(tabs)
     _show_seen(tree)
+    _show_choices(tree)
     notes = _remove_comments(tree)
     notes += [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)
@@ -105,6 +109,13 @@ def _show_seen(tree: LexborHTMLParser) -> None:
         has_number = len(text) <= _LONGEST_SEEN and any(map(str.isdigit, text))
         if has_number or text == label:
             del node.attrs["aria-hidden"]
+
+
+def _show_choices(tree: LexborHTMLParser) -> None:
+    """The colours and sizes in which a product can be bought become text."""
+    for node in tree.css(f"form:is({_BUY}) select:not([name*=qty i], [name*=quantity i])"):
+        options = node.css("option:not([value=''], [disabled])")
+        node.replace_with(f" {', '.join(' '.join(one.text().split()) for one in options)} ")
 
 
 def _name_panels(tabs: LexborNode) -> None:

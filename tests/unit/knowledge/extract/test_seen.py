@@ -385,6 +385,35 @@ def test_g13_a_page_inside_a_form_keeps_its_text() -> None:
     assert texts(body) == ["Help", "We open at nine.", "Ask at the counter."]
 
 
+WOOCOMMERCE = """<form class="variations_form cart" action=/hoodie/><table class=variations><tr>
+<th><label for=c>Color</label></th><td><select id=c><option value="">Choose an option</option>
+<option value=blue>Blue</option><option value=red selected>Red</option></select></td></tr></table>
+<label class=sr-only>Hoodie quantity</label><input type=number><button>Buy</button></form>"""
+SHOPIFY = """<form method=post action=/cart/add><fieldset><legend>Color</legend>
+<input type=radio id=a><label for=a>Blue</label><input type=radio id=b><label for=b>Red</label>
+</fieldset><button>Add to cart</button></form>"""
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (WOOCOMMERCE, ["Color | Blue, Red"]),
+        (SHOPIFY, ["Color Blue Red"]),
+        (
+            "<form id=product_addtocart_form><label>Size</label><select><option>S<option>M",
+            ["Size S, M"],
+        ),
+        ("<form action=/cart/add><select name=qty><option>1<option>2</select></form>", []),
+        ("<form action=/cart><label>Country</label><select><option>Norway</select></form>", []),
+        ("<form class=sort><label>Sort</label><select><option>By price</select></form>", []),
+    ],
+)
+def test_the_colours_and_sizes_that_a_product_can_be_bought_in_are_kept(
+    form: str, expected: list[str]
+) -> None:
+    assert texts(f"<main><h1>Hoodie</h1>{form}</main>") == ["Hoodie", *expected]
+
+
 def test_g32_parts_that_were_left_out_or_that_a_click_shows_are_noted() -> None:
     body = """<form><p>We open at nine o'clock.</p><label>Your order number</label></form>
 <h3><button aria-expanded=false aria-controls=a>Can I cancel?</button></h3>
