@@ -30,6 +30,20 @@ function stepsOn(page, url, seen, violations) {
       await page.locator(selector).first().waitFor();
       seen[name] = await page.locator(selector).allTextContents();
     },
+    async title(name) {
+      seen[name] = await page.title();
+    },
+    /** Counts the requests of a list of sessions that a step makes. */
+    async lists([name, step, argument]) {
+      seen[name] = 0;
+      const note = (request) => {
+        if (/api\/sessions(\?|$)/.test(request.url())) seen[name] += 1;
+      };
+      page.on("request", note);
+      await this[step](argument);
+      await page.waitForLoadState("networkidle");
+      page.off("request", note);
+    },
     async count([name, selector]) {
       seen[name] = await page.locator(selector).count();
     },

@@ -402,6 +402,22 @@ def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: 
     assert all("404" in error for error in seen["errors"])
 
 
+def test_h7_enter_in_an_empty_search_loads_the_list_once(kept: Kept) -> None:
+    """The field's own event and the form's come for one key."""
+    field = "input[name=text]"
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("fill", [field, "visa"]),
+        ("lists", ["words", "press", [field, "Enter"]]),
+        ("fill", [field, ""]),
+        ("lists", ["empty", "press", [field, "Enter"]]),
+        ("lists", ["again", "press", [field, "Enter"]]),
+        ("wait", ".rows li:nth-child(3)"),
+    )
+    assert (seen["words"], seen["empty"], seen["again"]) == (1, 1, 1)
+
+
 def test_h21_an_operator_works_with_the_keyboard_and_letters_in_a_field_are_text(
     kept: Kept,
 ) -> None:

@@ -37,8 +37,11 @@ export function listView(
     const id = field.value.trim();
     // Else it would open that session again, instead of the next search.
     field.value = "";
-    if (id) acts.open(id);
-    else acts.load(queryOf(form));
+    if (id) return acts.open(id);
+    const query = queryOf(form);
+    const now = listed.get();
+    // Enter in an empty search is an event of the field and of the form.
+    if (now.status !== "loading" || `${query}` !== `${now.query}`) acts.load(query);
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
