@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.engines import new_table
 from tests.fakes.browser import told_by
-from tests.fakes.chatting import Visitor
+from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.stage import FAST, ORIGIN, stage
 from tests.parts.plugin import CREDENTIALS, slow
 from tests.web.test_contact import EMAIL, TOKEN, settings
@@ -71,3 +71,26 @@ async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
         ["A visitor has written to you", "Thank you!"],
     ]
     assert (seen["wrong"], seen["errors"]) == ([], [])
+
+
+async def test_h22_after_lock_the_title_tells_nobody_how_many_wait() -> None:
+    with stage(1, **FAST, **settings()) as running:
+        visitor = Visitor(running)
+        await visitor.say("Do you ship to Norway?")
+        contact = f"{running.url}/api/sessions/{visitor.session_id}/contact"
+        form = {"email": EMAIL, "message": "Svalbard?", "consent": True}
+        steps = [
+            ["post", [contact, {**form, "client_message_id": new_id()}, visitor.headers]],
+            ["open", f"{running.url}/admin"],
+            ["fill", ["input[name=token]", TOKEN]],
+            ["click", ".entrance button"],
+            ["wait", "nav a:has-text('(1)')"],
+            ["title", "open"],
+            ["click", "nav button:has-text('Lock')"],
+            ["wait", ".entrance"],
+            ["title", "locked"],
+        ]
+        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+        script = SCRIPT.with_name("panel_visit.mjs")
+        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+    assert (seen["open"], seen["locked"]) == ("(1) Kefu panel", "Kefu panel")

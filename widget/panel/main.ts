@@ -182,6 +182,8 @@ function locked(message = ""): void {
   wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
   document.body.classList.add("locked");
   session.close();
+  // Who passes by the screen learns nothing from the title of the tab.
+  watch.state.patch({ count: "", fresh: [] });
   const provider = hasProvider.until(nextSignIn());
   main.replaceChildren(entrance(message, provider, (token) => void enter(token)));
   // Without an answer, the link of an operator and the token are left.
