@@ -260,13 +260,14 @@ export class ScriptedService {
       response.end(JSON.stringify({ sessions: this.chats, cursor: null }));
       return;
     }
-    if (request.url?.startsWith("/api/sessions/")) {
-      this.#ofSession(request, response);
-      return;
-    }
-    if (request.url === "/api/contact" && request.method === "GET") {
+    const isContact = /^\/api\/(sessions\/\w+\/)?contact$/.test(`${request.url}`);
+    if (isContact && request.method === "GET") {
       response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
       response.end(JSON.stringify(this.contact));
+      return;
+    }
+    if (request.url?.startsWith("/api/sessions/")) {
+      this.#ofSession(request, response);
       return;
     }
     if (request.method === "GET") {

@@ -135,6 +135,23 @@ test("a line that comes twice is shown once, and successive ones have one name (
   );
 });
 
+test("who waits outside the opening hours reads when a person answers again (H26)", async () => {
+  const talk = await talking({ "data-contact": "", "data-lang": "de" });
+  it.service.contact = { ...it.service.contact, opens_at: "2099-11-30T09:00:00Z" };
+  const line = talk.page.locator("kefu-chat .line.talk");
+  talk.says = state("waiting");
+  await nextRequest(talk.page);
+  const again = /^Warten auf einen Menschen\nEin Mensch antwortet wieder: Montag, 30. November um/;
+  await eventually(async () => again.test(await line.innerText()), true);
+  await nextRequest(talk.page);
+  expect(await line.innerText()).toMatch(again);
+  expect(await line.evaluate((node) => node.scrollWidth <= node.clientWidth)).toBe(true);
+  talk.says = state("person");
+  await nextRequest(talk.page);
+  await eventually(() => line.innerText(), "Ingrid antwortet Ihnen");
+  expect(talk.errors).toEqual([]);
+});
+
 test("another person who takes the talk over is named (kept-chats M6)", async () => {
   const talk = await talking();
   talk.says = { state: "person", operator: "Bob", messages: [] };

@@ -1,5 +1,7 @@
 /** The texts of the contact form in English. */
 
+import { OPENS } from "../../answer/opening.ts";
+
 export interface ContactTexts {
   /** The button that opens the form, and the accessible name of the form. */
   readonly person: string;
@@ -21,7 +23,7 @@ export const ENGLISH: ContactTexts = {
   email: "E-mail",
   yourQuestion: "Your question",
   requestSent: "Thank you. We have your message and will write to you.",
-  opens: "A person answers again: {time}",
+  opens: OPENS,
 };
 
 declare module "../../dictionaries.ts" {

@@ -1,6 +1,7 @@
 /** The form with which a visitor asks for a person. The form is part of the conversation. */
 
 import type { AnswerTexts } from "../../answer/english.ts";
+import { opensAgain } from "../../answer/opening.ts";
 import type { Texts } from "../../open/english.ts";
 import { own } from "../../open/own.ts";
 import type { KeptChat } from "../../open/transport/transport.ts";
@@ -52,15 +53,6 @@ export async function showForm(
   const node = contactForm(texts, speak, request, fields, consent, opens, message, hasChat, sent);
   log.append(node);
   focus(node);
-}
-
-/** When a person answers again; "" during the opening hours, and on a service without them. */
-function opensAgain(texts: Words, at: unknown): string {
-  const time = new Date(`${at}`);
-  if (Number.isNaN(+time)) return "";
-  const day = { weekday: "long", day: "numeric", month: "long" } as const;
-  const shown = { ...day, hour: "numeric", minute: "2-digit" } as const;
-  return texts.opens.replace("{time}", new Intl.DateTimeFormat(texts.lang, shown).format(time));
 }
 
 function focus(form: HTMLFormElement): void {

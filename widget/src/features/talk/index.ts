@@ -5,6 +5,7 @@
 
 import { atEnd } from "../../answer/at-end.ts";
 import type { Feature, Kit } from "../../answer/feature.ts";
+import { OPENS } from "../../answer/opening.ts";
 import { textsOf } from "../../dictionaries.ts";
 import { lineOf } from "../../open/line.ts";
 import { own } from "../../open/own.ts";
@@ -34,7 +35,8 @@ const ID = /^person-(\d+)$/;
 export default async function talk(kit: Kit): Promise<Feature> {
   const { root, texts, script, speak, settings, chat } = kit;
   adopt(root, stylesheet);
-  const words = { ...ENGLISH, ...texts, ...(await textsOf(texts.lang, script?.src, "talk-")) };
+  const talkTexts = await textsOf(texts.lang, script?.src, "talk-");
+  const words = { ...ENGLISH, opens: OPENS, ...texts, ...talkTexts };
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");
   const head = new Head(root, words, texts.disclaimer);
@@ -92,8 +94,19 @@ export default async function talk(kit: Kit): Promise<Feature> {
     if (log && state === "person" && next === "closed") notice(log, words.ended, name);
     state = next;
     head.show(next, name);
+    if (next === "waiting") void askHours();
     if (isTalking()) sound.offer(root?.querySelector("[role=menu]"));
     chat()?.waits(isTalking());
+  };
+
+  /** Says to a visitor who waits outside the opening hours when a person answers again. */
+  const askHours = async (): Promise<void> => {
+    const response = await chat()?.request("/contact");
+    const form = response?.ok ? await response.json().catch(() => undefined) : undefined;
+    head.opensAt = own(form, "opens_at");
+    if (!head.opensAt) return;
+    Object.assign(words, await textsOf(texts.lang, script?.src, "contact-"));
+    head.tell(state, person, false);
   };
 
   /** Counts the lines that nobody has seen in the title of the page, as its tab shows it. */

@@ -1,6 +1,7 @@
 /** The elements of the talk with a person. */
 
 import { AT_END_PX, atEnd } from "../../answer/at-end.ts";
+import { opensAgain } from "../../answer/opening.ts";
 import { element } from "../../open/view/dom.ts";
 import type { TalkTexts } from "./english.ts";
 
@@ -28,14 +29,18 @@ export function notice(log: HTMLElement, text: string, name: string): HTMLElemen
   return line;
 }
 
+type Words = TalkTexts & Parameters<typeof opensAgain>[0];
+
 /** The lines below the title and below the input. */
 export class Head {
+  /** When the waiting visitor gets an answer, by the service; undefined during the opening hours. */
+  opensAt: unknown;
   readonly #panel: Element | null | undefined;
-  readonly #words: TalkTexts;
+  readonly #words: Words;
   readonly #disclaimer: string;
   readonly #text = element("span");
 
-  constructor(root: ShadowRoot | null, words: TalkTexts, disclaimer: string) {
+  constructor(root: ShadowRoot | null, words: Words, disclaimer: string) {
     this.#panel = root?.querySelector(".panel");
     this.#words = words;
     this.#disclaimer = disclaimer;
@@ -56,6 +61,8 @@ export class Head {
   tell(state: unknown, name: string, isWriting: boolean): void {
     const { waits, answers, writes } = this.#words;
     const text = isWriting ? writes : answers;
+    const isClosed = state === "waiting" && Date.parse(`${this.opensAt}`) > Date.now();
     this.#text.replaceChildren(...(state === "person" ? named(text, name) : [waits]));
+    if (isClosed) this.#text.append(element("br"), opensAgain(this.#words, this.opensAt));
   }
 }
