@@ -80,6 +80,35 @@ test("a chosen picture goes with the question, is shown in it, and the tray is e
   expect(errors).toEqual([]);
 });
 
+test("a picture alone is sent, by the button and by Enter, and nothing is sent without one (W21)", async () => {
+  it.service.script(answer(["A red and a blue half."]), answer(["The same."]));
+  const { page, choose, thumbs, tray, input, act, answers, idle, errors } = await visit();
+  const picture = jpeg(await photo(page, 100, 50));
+  const disabled = () => act.getAttribute("aria-disabled");
+  await choose(picture);
+  await eventually(disabled, "false");
+  await tray.locator(".remove").click();
+  await eventually(disabled, "true");
+  await choose(picture);
+  await eventually(() => thumbs.count(), 1);
+  await act.click();
+  await eventually(() => answers.allInnerTexts(), ["A red and a blue half."]);
+  await idle();
+  expect(await disabled()).toBe("true");
+  await input.press("Enter");
+  await choose(picture);
+  await eventually(disabled, "false");
+  await input.press("Enter");
+  await eventually(() => answers.allInnerTexts(), ["A red and a blue half.", "The same."]);
+  expect(it.service.received.map(({ body }) => body.messages?.at(-1)?.content)).toEqual([
+    "Picture",
+    "Picture",
+  ]);
+  expect([sent(0).length, sent(1).length]).toEqual([1, 1]);
+  expect(await input.inputValue()).toBe("");
+  expect(errors).toEqual([]);
+});
+
 test("a photo of 40 megapixels is sent small, upright, and without what the camera knows (W21)", async () => {
   it.service.script(answer(["Fine."]));
   const { page, choose, thumbs, send, answers, errors } = await visit();

@@ -38,9 +38,10 @@ export default function edit({ root, texts, speak, tell }: Kit): Feature {
     };
     /** `isSent`: the question is replaced. */
     const end = (isSent = false): void => {
-      if (turn && !isSent) tell("editing");
+      const isDiscarded = turn && !isSent;
       turn = undefined;
       note.remove();
+      if (isDiscarded) tell("editing");
     };
     const discard = (): void => {
       write("");
@@ -57,8 +58,8 @@ export default function edit({ root, texts, speak, tell }: Kit): Feature {
     const begin = (last: Turn): void => {
       turn = last;
       form.before(note);
-      tell("editing", last);
       write(last.question);
+      tell("editing", last);
       input.setSelectionRange(input.value.length, input.value.length);
       speak(words.editing);
     };

@@ -115,6 +115,10 @@ export class Tray {
     this.#note.hidden = this.#list.hidden = isEmpty;
     this.#node.hidden = isEmpty && this.#trouble.hidden;
     this.#input.placeholder = isEmpty ? this.#placeholder : this.#words.askPicture;
+    const alone = isEmpty ? "" : this.#words.picture;
+    if (this.#input.name === alone) return;
+    this.#input.name = alone;
+    this.#input.dispatchEvent(new Event("input"));
   }
 }
 

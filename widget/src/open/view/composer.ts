@@ -25,7 +25,7 @@ export class Composer {
   ) {
     this.#texts = texts;
     const submit = (): void => {
-      if (this.#input.value.trim()) whenAllowed(() => this.#send(send));
+      if (this.#text) whenAllowed(() => this.#send(send));
     };
     this.#input = element("textarea", {
       rows: 1,
@@ -60,6 +60,11 @@ export class Composer {
     this.setBusy(false);
   }
 
+  /** The visitor's text; without one, the text that a feature sends with what it has added. */
+  get #text(): string {
+    return this.#input.value.trim() || this.#input.name;
+  }
+
   focus(): void {
     this.#input.focus({ preventScroll: true });
   }
@@ -81,7 +86,7 @@ export class Composer {
   }
 
   #send(send: (text: string) => boolean): void {
-    if (send(this.#input.value)) this.clear();
+    if (send(this.#text)) this.clear();
   }
 
   /** Fits the height to the text. Not for a hidden field, which has no height. */
@@ -93,7 +98,7 @@ export class Composer {
 
   #refresh(): void {
     const isIdle = this.#busySince === undefined;
-    const isUseless = isIdle && !this.#input.value.trim();
+    const isUseless = isIdle && !this.#text;
     // aria-disabled instead of disabled: a disabled button would lose the focus.
     this.#button.ariaDisabled = String(isUseless);
   }
