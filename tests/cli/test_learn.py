@@ -135,6 +135,7 @@ def test_a_run_that_lost_most_of_the_site_keeps_the_old_file(site: Site, tmp_pat
     assert (tmp_path / "site.kefu").read_bytes() == old
 
 
+@pytest.mark.slow
 def test_a_site_most_of_whose_pages_have_no_text_of_their_own_is_learnt_again(
     tmp_path: Path,
 ) -> None:

@@ -402,6 +402,7 @@ def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: 
     assert all("404" in error for error in seen["errors"])
 
 
+@pytest.mark.slow
 def test_h7_enter_in_an_empty_search_loads_the_list_once(kept: Kept) -> None:
     """The field's own event and the form's come for one key."""
     field = "input[name=text]"

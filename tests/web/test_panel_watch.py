@@ -73,6 +73,7 @@ async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
     assert (seen["wrong"], seen["errors"]) == ([], [])
 
 
+@pytest.mark.slow
 async def test_h22_after_lock_the_title_tells_nobody_how_many_wait() -> None:
     with stage(1, **FAST, **settings()) as running:
         visitor = Visitor(running)
