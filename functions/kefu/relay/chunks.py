@@ -118,7 +118,7 @@ class Completion:
         data = event.data
         if self.done or not data:
             return None
-        if data == "[DONE]":
+        if data.strip() == "[DONE]":
             self.done = True
             return None
         body = _parse(data)

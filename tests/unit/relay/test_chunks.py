@@ -220,12 +220,13 @@ def test_in_band_error_stands_for_a_status(error: object, status: int) -> None:
     assert raised.value.status == status
 
 
-def test_end_and_reason_are_noted_and_what_follows_is_ignored() -> None:
+@pytest.mark.parametrize("end", ["[DONE]", " [DONE] "])
+def test_end_and_reason_are_noted_and_what_follows_is_ignored(end: str) -> None:
     """Faults U17, U18 and U30."""
     completion = reading()
     completion.read(chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "length"}]))
     assert (completion.finish_reason, completion.done) == ("length", False)
-    completion.read(Event("[DONE]"))
+    completion.read(Event(end))
     assert completion.done
     assert completion.read(Event("anything")) is None
 
