@@ -34,7 +34,7 @@ _PRICE = re.compile(
     r"(?:[$€£¥₩₹₽₺₫฿]|\b(?:CHF|EUR|GBP|USD)\b)\s*\d"
     r"|\d\s*(?:[$€£¥₩₹₽₺₫฿元円원]|(?:CHF|EUR|GBP|USD|kr|zł|Kč|Ft|lei)\b)"
 )
-_TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
+_TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_", " [")
 
 
 class Parted(NamedTuple):

@@ -195,7 +195,7 @@ def test_a_line_of_links_on_most_pages_is_a_menu_also_where_it_is_none() -> None
     assert found.shared == []
 
 
-@pytest.mark.parametrize("mark", [" | ", " - ", " – ", " — ", " · ", "_"])
+@pytest.mark.parametrize("mark", [" | ", " - ", " – ", " — ", " · ", "_", " ["])
 def test_the_end_of_most_titles_is_taken_off(mark: str) -> None:
     pages = site(8, title=f"PageText {{}}{mark}Example")
     pages[3] = pages[3]._replace(title="Another title")

@@ -19,8 +19,8 @@ _NEVER = (
     " [class*=language-] > .lang, .mw-editsection, sup.reference, .printfooter, #siteSub,"
     " #contentSub, .mw-jump-link, .catlinks, label[role=button], .pageId, .docInfo, #dw__toc,"
     " #dokuwiki__detail, .mw-indicators, #footer-info-lastmod, .fn_top, .wp-calendar-table,"
-    " body.attachment main, .nav-panel,"
-    " .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
+    " body.attachment main, .sharedaddy, .jp-relatedposts, .addtoany_share_save_container,"
+    " .nav-panel, .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
     " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
     " a.headerlink[href^='#'], .viewcode-link, .viewcode-back, .prev-next-area,"
     " .related-pages:has(.page-info), .toc-title, .onthispage, .sourcelink"
@@ -57,13 +57,13 @@ _LONGEST_BANNER = 600
 _COMMENTS = (
     ".wp-block-comments, .wp-block-comments-query-loop, .wp-block-post-comments,"
     " .wp-block-latest-comments, .widget_recent_comments, .comments-area, .comment-respond,"
-    " .comment-list, .commentlist, .ns-talk #mw-content-text, .comment-wrapper,"
+    " .comment-list, .commentlist, #wpdcom, .ns-talk #mw-content-text, .comment-wrapper,"
     " [itemtype$='schema.org/Comment'], [typeof~='schema:Comment'],"
     " [itemtype$='schema.org/UserReview'], .jdgm-rev, .spr-review, .stamped-review, .yotpo-review,"
     " .review-items, #product-comments-list, .product-detail-review-item"
 )
-"""Of WordPress, WooCommerce's reviews, MediaWiki, Drupal, schema.org, Judge.me, Shopify, Stamped,
-Yotpo, Magento, PrestaShop and Shopware.
+"""Of WordPress, WooCommerce's reviews, wpDiscuz, MediaWiki, Drupal, schema.org, Judge.me, Shopify,
+Stamped, Yotpo, Magento, PrestaShop and Shopware.
 """
 _REVIEW = "[itemprop~=review]"
 

@@ -164,6 +164,15 @@ def test_g35_a_wiki_is_learnt_without_the_lines_around_its_text(marks: str) -> N
     assert texts(f"<main><h1>Rolls</h1>{marks}<p>Fresh.") == ["Rolls", "Fresh."]
 
 
+@pytest.mark.parametrize(
+    "kind", ["'sharedaddy sd-sharing-enabled'", "jp-relatedposts", "addtoany_share_save_container"]
+)
+def test_g35_the_buttons_to_share_a_post_and_what_is_related_are_no_text(kind: str) -> None:
+    """Of Jetpack and AddToAny."""
+    more = f"<div class={kind}><h3>Share this:</h3><ul><li>Print</ul></div>"
+    assert texts(f"<main><h1>Rolls</h1><p>Fresh.</p>{more}") == ["Rolls", "Fresh."]
+
+
 def test_g35_the_days_of_a_month_are_no_text() -> None:
     """WordPress shows a calendar of a blog beside each page."""
     days = "<table class=wp-calendar-table><caption>May</caption><tr><td>1<td>2</table>"
@@ -202,6 +211,7 @@ def test_a_date_behind_a_link_is_a_word_of_its_own() -> None:
         "<div class=spr-reviews><div class=spr-review><p>TEXT</div></div>",
         "<ol class='items review-items'><li>TEXT</ol>",
         "<div id=product-comments-list><div>TEXT</div></div>",
+        "<div id=wpdcom class=wpd-comments-open><div id=wpd-threads>TEXT</div></div>",
     ],
 )
 def test_a11_comments_of_strangers_are_not_the_words_of_the_site(comments: str) -> None:
