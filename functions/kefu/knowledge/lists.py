@@ -40,9 +40,15 @@ def without_begins(pages: Sequence[PageText]) -> list[PageText]:
     for page in pages:
         titled[page.title].append(page)
     runs = dict[str, _Runs]()
-    begins = {page.url: list(_begins(page, titled, runs)) for page in pages}
+    begins = {
+        page.url: list(_begins(page, titled, runs))
+        for page in pages
+        if any(one.level and one.text != page.title and one.text in titled for one in page.blocks)
+    }
     lists = Counter(url for found in begins.values() for url in set(filter(None, found)))
-    return [_without(page, begins[page.url], lists) for page in pages]
+    return [
+        _without(page, begins[page.url], lists) if page.url in begins else page for page in pages
+    ]
 
 
 def _without(page: PageText, begins: Sequence[str], lists: Mapping[str, int]) -> PageText:
