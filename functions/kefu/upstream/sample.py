@@ -68,10 +68,8 @@ def answer_to(message: str) -> str:
     best = best_part(list(_parts(head)), question)
     if best is None:
         return f"[0] {texts['nothing']}"
-    quoted = (
-        best.text if len(best.text) <= _QUOTE_CHARS else f"{best.text[:_QUOTE_CHARS].rstrip()} …"
-    )
-    return "> " + quoted.replace("\n", "\n> ") + f" [{best.number}]\n\n{texts['quote']}"
+    quoted = _quotation(best, question).replace("\n", "\n> ")
+    return f"> {quoted} [{best.number}]\n\n{texts['quote']}"
 
 
 def best_part(parts: list[Part], question: str) -> Part | None:
@@ -85,6 +83,16 @@ def best_part(parts: list[Part], question: str) -> Part | None:
     ]
     _, own, title, at = max(scored, default=(0, 0, 0, 0))
     return parts[-at] if own or title else None
+
+
+def _quotation(part: Part, question: str) -> str:
+    """The text of the part. A long one begins with the row that has most terms of the question."""
+    if len(part.text) <= _QUOTE_CHARS:
+        return part.text
+    rows = part.text.split("\n")
+    first = max(range(len(rows)), key=lambda at: _shared(part._replace(text=rows[at]), question))
+    text = "\n".join(rows[first:])
+    return text if len(text) <= _QUOTE_CHARS else f"{text[:_QUOTE_CHARS].rstrip()} …"
 
 
 def _shared(part: Part, question: str) -> tuple[int, int]:

@@ -64,6 +64,13 @@ def test_short_lines_of_a_price_list_a_list_and_a_table_are_no_headings() -> Non
     assert "> Sunday | morning only\n> Monday | closed\n> - Easter" in told
 
 
+def test_a_long_quotation_begins_with_the_row_that_was_meant() -> None:
+    rows = "\n".join(f"Part {number} | {number}0 kroner" for number in range(100))
+    told = answered("What is the price of part 77?", DELIVERY._replace(text=rows))
+    assert told.startswith("> Part 77 | 770 kroner\n> Part 78 |")
+    assert " … [1]" in answered("Which part?", DELIVERY._replace(text=rows))
+
+
 def test_a_question_of_which_the_pages_say_nothing_is_marked_as_such() -> None:
     assert answered("What is the capital of France?", DELIVERY).startswith("[0] ")
     assert answered("What is the capital of France?").startswith("[0] ")
