@@ -129,8 +129,7 @@ class Completion:
             return None
         changed = False
         if choices:
-            changed = _join_parts(choices[0])
-            changed |= self._note_choice(choices[0])
+            changed = self._note_choice(choices[0])
             if on_choices:
                 on_choices(choices)
             changed |= not self._has_role and self._add_role(choices[0])
@@ -156,6 +155,8 @@ class Completion:
             delta := choice.get("delta", _NO_BODY), dict
         ):
             raise MalformedChunk("a choice without a delta")
+        if isinstance(parts := delta.get("content"), list):
+            changed |= _join_parts(delta, parts)
         for name, part in delta.items():
             is_text = name in TEXT_FIELDS and isinstance(part, str)
             if part and (is_text or name == "tool_calls"):
@@ -207,16 +208,13 @@ def chunk_of(body: Json) -> Chunk:
     return Chunk(_encode(body), bool(body.get("choices")), body)
 
 
-def _join_parts(choice: object) -> bool:
+def _join_parts(delta: dict[str, object], parts: Sequence[object]) -> bool:
     """Replace a content in parts, as Mistral's models that think send it; whether it was one."""
-    delta = choice.get("delta") if isinstance(choice, dict) else None
-    if not isinstance(delta, dict) or not isinstance(parts := delta.get("content"), list):
-        return False
     if not all(isinstance(part, dict) for part in parts):
         return False
     delta["content"] = _text_of(parts)
-    thoughts = [part["thinking"] for part in parts if isinstance(part.get("thinking"), list)]
-    if thought := "".join(map(_text_of, thoughts)):
+    thoughts = (part.get("thinking") for part in parts if isinstance(part, dict))
+    if thought := "".join(_text_of(one) for one in thoughts if isinstance(one, list)):
         delta["reasoning_content"] = thought
     return True
 
