@@ -107,7 +107,11 @@ NOT_NEEDED = (
     "kefu/bootstrap/learn.py",
     "kefu/bootstrap/tool_trial.py",
     "kefu/cli",
+    "kefu/knowledge/checking.py",
+    "kefu/knowledge/distinct.py",
     "kefu/knowledge/extract/[!_m]*",  # answers of people are Markdown
+    "kefu/knowledge/frame.py",
+    "kefu/knowledge/lists.py",
     "kefu/sessions/people/answer_files.py",
     "kefu/settings/example.py",
     "kefu/stores/aws_stack.py",

@@ -11,7 +11,7 @@ from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.lists import without_begins
-from kefu.knowledge.pages import PageText, Passage
+from kefu.knowledge.pages import FiledPage, PageText, Passage
 from kefu.knowledge.terms import terms, unnumbered
 
 AMONG = 5
@@ -28,15 +28,6 @@ _OPENING_WORDS = 8
 _MAX_HOLDERS = 20
 """Pages that have a line in common. A line of more pages does not make two of them equal."""
 _SHORTEST_LINE = 20
-
-
-class FiledPage(NamedTuple):
-    """A page, or a part that counts as one, as the file has it."""
-
-    number: int
-    source: str
-    title: str
-    passages: Sequence[Passage]
 
 
 class Doubt(NamedTuple):

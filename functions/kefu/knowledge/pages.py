@@ -49,6 +49,15 @@ class Passage(NamedTuple):
     """The headings of smaller sections within the passage."""
 
 
+class FiledPage(NamedTuple):
+    """A page, or a part that counts as one, as the file has it."""
+
+    number: int
+    source: str
+    title: str
+    passages: Sequence[Passage]
+
+
 def page_id(source: str) -> str:
     """A name for a page without an address on the web. It does not show the path of the file."""
     return hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.checking import FiledPage
 from kefu.knowledge.finding import (
     KEPT_TERMS_SHARE,
     LARGE_SITE_PASSAGES,
@@ -24,7 +23,7 @@ from kefu.knowledge.finding import (
     questions_in,
     with_before,
 )
-from kefu.knowledge.pages import Passage, page_id
+from kefu.knowledge.pages import FiledPage, Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
 from kefu.knowledge.translations import in_one_language
