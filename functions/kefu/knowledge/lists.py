@@ -5,11 +5,11 @@ There a post stands under its title in each list, and all of these were found fo
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kefu.knowledge.pages import Block, PageText
+from kefu.knowledge.terms import terms
 
 LISTS = 2
 """The begin of a page stays if fewer pages have it: a chapter's first page names its sections."""
@@ -26,8 +26,6 @@ SHARED = 0.7
 """The share of a begin, in runs of three words, that the page has. Date, tags and "Read more" may
 be elsewhere.
 """
-
-_WORDS = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
 
 _Runs = frozenset[tuple[str, ...]]
 
@@ -105,5 +103,5 @@ def _sections(page: PageText) -> Iterator[list[Block]]:
 
 
 def _runs(blocks: Iterable[Block]) -> _Runs:
-    words = [word for block in blocks for word in _WORDS.findall(block.text)]
+    words = [word for block in blocks for word in terms(block.text, "")]
     return frozenset(zip(words, words[1:], words[2:], strict=False))
