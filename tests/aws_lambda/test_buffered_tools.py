@@ -101,6 +101,8 @@ async def site(
             url = f"http://{address}/2015-03-31/functions/function/invocations"
             made = Buffered(url, shop, table)
             made.process = process.pid
+            # The emulator counts the start of the process to the first invocation's time.
+            assert (await Shopper(made).say("hello")).complete
             yield made
         finally:
             os.killpg(process.pid, signal.SIGKILL)

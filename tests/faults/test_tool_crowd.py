@@ -130,9 +130,10 @@ async def test_a20_slow_tools_hold_nobody_else(crowd: Crowd) -> None:
 
 
 @pytest.mark.slow
-async def test_a20_a_step_takes_few_milliseconds_of_the_processor(crowd: Crowd) -> None:
-    """Of the service, beside its own time for an answer without tools: the second request to the
-    model, a call, its events and its result. The smallest of several measurements counts.
+async def test_a20_a_step_takes_little_more_than_an_answer(crowd: Crowd) -> None:
+    """Of the service's processor, beside its own time for an answer without tools: the second
+    request to the model, a call, its events and its result. The smallest of several measurements
+    counts: about 3 ms beside 5.
     """
 
     async def milliseconds(text: str) -> float:
@@ -142,6 +143,6 @@ async def test_a20_a_step_takes_few_milliseconds_of_the_processor(crowd: Crowd) 
         return 1000 * (crowd.stage.service.cpu - before) / len(said)
 
     await milliseconds("Look at 1001")
-    plain = min([await milliseconds("hello") for _ in range(4)])
-    stepped = min([await milliseconds("Look at 1001") for _ in range(4)])
-    assert stepped - plain < 5
+    pairs = [(await milliseconds("hello"), await milliseconds("Look at 1001")) for _ in range(4)]
+    plain, stepped = (min(one) for one in zip(*pairs, strict=True))
+    assert stepped < 2.5 * plain

@@ -72,8 +72,8 @@ class Line {
       this.isCut = true;
       client.write(data.subarray(0, Math.max(0, end - before)));
       away.pause();
-      // What was written arrives before the end.
-      setTimeout(() => client.destroy(), 50);
+      // A page that reads too late loses what was written, and has nothing to resume.
+      setTimeout(() => client.destroy(), 500);
     });
   }
 }
