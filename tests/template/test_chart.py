@@ -59,6 +59,14 @@ def test_e3_kubernetes_accepts_the_chart(
     assert valid in told(programs, manifests, version)
 
 
+def test_e3_the_ingress_keeps_v1_shut_and_takes_pictures(programs: Path) -> None:
+    """As nginx in docs/server.md; ingress-nginx refuses bodies above 1 MB unless told."""
+    manifests = rendered(programs, CHART, *VALUES["ingress"], *VALUES["settings"])
+    assert '{ name: KEFU_OPENAI_API, value: "off" }' in manifests.replace("- {", "{")
+    assert "nginx.ingress.kubernetes.io/proxy-body-size: 5m" in manifests
+    assert '{ name: KEFU_CAPTURE, value: "all" }' in manifests
+
+
 MISTAKES = {
     "a misspelt field": ("readOnlyRootFilesystem", "readOnlyRootFileSystem"),
     "a text for a number": ("failureThreshold: 30", "failureThreshold: often"),
