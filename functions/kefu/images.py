@@ -61,14 +61,6 @@ def images_in(urls: Sequence[str], param: str = "images") -> tuple[Image, ...]:
         raise InvalidRequest(str(refused), param=param) from None
 
 
-def image_of(data: bytes) -> Image:
-    """The image of a file, without metadata. Raises InvalidRequest."""
-    try:
-        return _checked(data)
-    except _NotShown as refused:
-        raise InvalidRequest(str(refused), param="images") from None
-
-
 def url_of(image: Image) -> str:
     """The data URL of an image."""
     return f"data:{image.type};base64,{b64encode(image.data).decode()}"
@@ -119,10 +111,6 @@ def _image(url: str) -> Image:
         data = b64decode(url[start.end() :], validate=True)
     except ValueError:
         raise _NotShown(_DAMAGED) from None
-    return _checked(data)
-
-
-def _checked(data: bytes) -> Image:
     if len(data) > MAX_BYTES:
         raise _NotShown(_TOO_LARGE)
     kind = next((one for one in _KINDS if one[1].match(data)), None)

@@ -6,6 +6,9 @@ import struct
 import zlib
 from base64 import b64decode, b64encode
 
+from kefu.images import images_in
+from kefu.messages import Image
+
 WIDTH, HEIGHT = 40, 30
 """Pixels of the images that are not made to another size."""
 
@@ -43,6 +46,12 @@ _WEBP = b64decode(
 def url(data: bytes, name: str = "image/jpeg") -> str:
     """The data URL of a file that is said to have the type `name`."""
     return f"data:{name};base64,{b64encode(data).decode()}"
+
+
+def image_of(data: bytes) -> Image:
+    """What is left of a file. Raises InvalidRequest."""
+    (image,) = images_in([url(data)])
+    return image
 
 
 def jpeg(

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kefu.errors import StoreUnavailable
-from kefu.images import image_of
 from kefu.sessions.store.capacity import Capacity
 from kefu.sessions.store.model import SessionId
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import InProcessUpstream, answer
-from tests.fakes.pictures import jpeg, png
+from tests.fakes.pictures import image_of, jpeg, png
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
 PHOTO = image_of(jpeg())
