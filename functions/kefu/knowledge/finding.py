@@ -10,7 +10,14 @@ from typing import NamedTuple, Protocol
 
 from kefu.knowledge.passages import SMALL_SECTION_BYTES
 from kefu.knowledge.simplified import simplified
-from kefu.knowledge.terms import UNMARKED, is_pair, question_terms, terms, unmarked_terms
+from kefu.knowledge.terms import (
+    UNMARKED,
+    has_subject,
+    is_pair,
+    question_terms,
+    terms,
+    unmarked_terms,
+)
 
 MAX_PASSAGES = 6
 """The most passages that the model receives."""
@@ -54,7 +61,7 @@ _LONGEST_WRITTEN = 2_000
 """Characters of a message that somebody wrote. A longer one is a pasted text."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…؟:])\s+|(?<=[。！？：])|\n+")
 _CLAUSE_END = re.compile(r"[,;]\s+|[，；،؛]\s*")
-_LONG_SENTENCE_TERMS = 10
+_LONG_SENTENCE_TERMS = 9
 """A sentence with so many terms may tell a story before its question."""
 _LEAST_CLAUSE_TERMS = 2
 """A clause with fewer terms asks about nothing by itself. In Chinese, two characters are a word."""
@@ -139,7 +146,8 @@ def questions_in(message: str, languages: Sequence[str]) -> list[str]:
     pasted text. A greeting and a story have words that other pages are about, and two questions
     have two answers. `languages`: those of the site.
     """
-    parts = [one.strip() for one in _SENTENCE_END.split(message) if one.strip()]
+    sentences = map(str.strip, _SENTENCE_END.split(message))
+    parts = [one for one in sentences if has_subject(one, languages)]
     if not parts or len(message) > _LONGEST_WRITTEN:
         return []
     asking = [one for one in parts if one.endswith(_QUESTION_MARKS)] or parts

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 
 from kefu.knowledge import stop_words
 from kefu.knowledge.simplified import simplified
@@ -69,14 +70,38 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     is too short to tell its language. A question of stop words alone is unchanged.
     """
     found = normal(text)
-    cut = stop_words.HAN.sub(" ", found)
-    stops = stop_words.ENGLISH | stop_words.OTHERS
-    kept = [one for one in _runs(cut) if one[0] != "word" or one[1] not in stops]
-    return list(
-        dict.fromkeys(
-            term for kind, run in kept or _runs(found) for term in _terms(kind, run, languages)
-        )
-    )
+    kept = _subject(found, languages) or _without(found, _STOPS) or _runs(found)
+    return _distinct(kept, languages)
+
+
+def has_subject(text: str, languages: Sequence[str]) -> bool:
+    """Whether a text has more than stop words, greetings and thanks."""
+    return bool(_subject(normal(text), languages))
+
+
+_STOPS = stop_words.ENGLISH | stop_words.OTHERS
+
+
+def _subject(text: str, languages: Sequence[str]) -> list[tuple[str, str]]:
+    cut = text if text.isascii() else stop_words.ASKING_UNSPACED.sub(" ", text)
+    return _without(cut, _stops(tuple(languages)))
+
+
+@cache
+def _stops(languages: tuple[str, ...]) -> frozenset[str]:
+    """Also as they are typed without accents."""
+    said = set[str]().union(*(stop_words.ASKING.get(one, ()) for one in languages))
+    return _STOPS.union(said, map(unmarked, said))
+
+
+def _without(text: str, stops: Collection[str]) -> list[tuple[str, str]]:
+    """The runs of a normal text without stop words."""
+    found = _runs(text if text.isascii() else stop_words.HAN.sub(" ", text))
+    return [one for one in found if one[0] != "word" or one[1] not in stops]
+
+
+def _distinct(found: Iterable[tuple[str, str]], languages: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(term for kind, run in found for term in _terms(kind, run, languages)))
 
 
 def unmarked(text: str) -> str:
@@ -129,7 +154,17 @@ def whole_term(text: str, language: str) -> str:
 
     A question has this term, too, so that a heading's words find the text below it.
     """
-    parts = question_terms(unnumbered(text[:_MAX_HEADING_CHARS]), (language,))
+    found = normal(unnumbered(text[:_MAX_HEADING_CHARS]))
+    return _whole(_distinct(_without(found, _STOPS) or _runs(found), (language,)))
+
+
+def whole_terms(question: str, language: str) -> set[str]:
+    """The terms of headings that a question may be, or that it asks about."""
+    about = question_terms(unnumbered(question[:_MAX_HEADING_CHARS]), (language,))
+    return {whole_term(question, language), _whole(about)} - {""}
+
+
+def _whole(parts: Iterable[str]) -> str:
     return "".join(f"{WHOLE_HEADING_MARK}{one}" for one in sorted(parts))
 
 

@@ -25,7 +25,7 @@ from kefu.knowledge.finding import (
 )
 from kefu.knowledge.pages import FiledPage, Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
-from kefu.knowledge.terms import is_pair, question_terms, whole_term
+from kefu.knowledge.terms import is_pair, question_terms, whole_terms
 from kefu.knowledge.translations import in_one_language
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, has_table, meaning_of
@@ -178,9 +178,10 @@ class KnowledgeFile:
             kept += self._rare("term", list(dict.fromkeys((*meant, *mine))))
             plain += self._rare("unmarked", self._typed.without_accents(text, language))
         weights = {**more} | {f'"{term}"': 1.0 if term in own else MENDED_WEIGHT for term in kept}
-        whole = {whole_term(asked(mended, ()), language) for language in self.languages}
-        weights |= {f'"{term}"': 1.0 for term in sorted(filter(None, whole))}
-        unmarked = {f'"{term}"': 1.0 for term in (*plain, *(sorted(filter(None, whole))))}
+        one = asked(mended, ())
+        whole = sorted(set[str]().union(*(whole_terms(one, tag) for tag in self.languages)))
+        weights |= {f'"{term}"': 1.0 for term in whole}
+        unmarked = {f'"{term}"': 1.0 for term in (*plain, *whole)}
         return self._ranked(weights, unmarked if plain else {})
 
     def _ranked(

@@ -7,7 +7,14 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from kefu.knowledge.spelling import Spelling, half, is_comparable, nearest
-from kefu.knowledge.terms import normal, question_terms, replaced, typed_terms, unmarked
+from kefu.knowledge.terms import (
+    has_subject,
+    normal,
+    question_terms,
+    replaced,
+    typed_terms,
+    unmarked,
+)
 from kefu.stores.sqlite.knowledge.schema import has_table
 
 MAX_ENDING = 2
@@ -48,7 +55,9 @@ class TypedWords:
         )
 
     def _meant(self, word: str) -> str:
-        if not is_comparable(word, missing=1) or self._is_known(word):
+        if not is_comparable(word, missing=1) or not has_subject(word, self._languages):
+            return word
+        if self._is_known(word):
             return word
         near = (Spelling(*one) for one in self._near(word[: half(word)], len(word)))
         from_end = self._near(f" {word[::-1][: half(word)]}", len(word) + 1)

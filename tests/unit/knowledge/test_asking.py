@@ -1,0 +1,83 @@
+"""G36: what visitors say around the subject when they ask somebody finds nothing by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kefu.knowledge.finding import questions_in
+from kefu.knowledge.pages import Block, PageText
+from kefu.knowledge.terms import question_terms, whole_term, whole_terms
+from kefu.stores.sqlite.knowledge.index import in_memory
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+
+PLAIN_AND_POLITE = {
+    "de": ("Batterie Uhr", "Hallo, ich hätte eine Frage zur Batterie der Uhr, danke!"),
+    "en": ("watch battery", "Hello, I have a question regarding the watch battery, thanks!"),
+    "es": ("pila reloj", "Hola, quisiera saber algo sobre la pila del reloj, gracias"),
+    "fi": ("pariston kello", "Hei, voisitteko kertoa minulle pariston kello"),
+    "fr": ("pile montre", "Bonjour, pourriez-vous m'aider concernant la pile de ma montre ?"),
+    "hu": ("óra elem", "Jó napot, szeretnék többet tudni: óra elem"),
+    "id": ("baterai jam", "Halo, saya ingin bertanya tentang baterai jam, terima kasih"),
+    "it": ("batteria orologio", "Buongiorno, potete aiutarmi? batteria orologio, grazie"),
+    "ja": ("時計の電池", "こんにちは。時計の電池について教えていただけますか？"),
+    "ko": ("시계 배터리", "안녕하세요, 시계 배터리에 대해 알려 주실 수 있나요?"),
+    "nl": ("batterij horloge", "Hallo, kunnen jullie mij helpen met de batterij van het horloge?"),
+    "pl": ("bateria zegarek", "Dzień dobry, mam pytanie: bateria zegarek, dziękuję"),
+    "pt": ("pilha relógio", "Olá, gostaria de saber mais sobre a pilha do relógio, obrigado"),
+    "ru": ("батарейка часы", "Здравствуйте, подскажите, пожалуйста, батарейка часы, спасибо"),
+    "sv": ("batteri klocka", "Hej, kan ni hjälpa mig? batteri klocka, tack"),
+    "tr": ("saat pili", "Merhaba, saat pili hakkında yardımcı olabilir misiniz?"),
+    "vi": ("pin đồng hồ", "Xin chào, tôi muốn hỏi về pin đồng hồ, cảm ơn"),
+}
+
+
+@pytest.mark.parametrize("language", PLAIN_AND_POLITE)
+def test_a_polite_question_has_the_terms_of_a_plain_one(language: str) -> None:
+    plain, polite = PLAIN_AND_POLITE[language]
+    asked = question_terms(polite, (language,))
+    assert sorted(asked) == sorted(question_terms(plain, (language,)))
+
+
+def test_words_of_another_language_are_subjects() -> None:
+    """Spanish "hay" is "there is": a farm sells it in English."""
+    assert question_terms("Do you sell hay?", ("en",)) == ["sell", "hay"]
+    assert question_terms("¿Hay aparcamiento?", ("es",)) == question_terms("aparcamiento", ("es",))
+
+
+def test_polite_words_alone_are_looked_up() -> None:
+    assert question_terms("Bonjour, merci", ("fr",)) == ["bonjour", "merc"]
+
+
+def test_words_are_polite_without_their_accents_too() -> None:
+    assert question_terms("gostaria de saber mais: relogio, ola", ("pt",)) == ["relogi"]
+
+
+def test_a_heading_is_found_whole_in_a_polite_question() -> None:
+    """Its own term stays that of earlier files, though it has a word such as "propos"."""
+    whole = whole_term("À propos de la montre", "fr")
+    assert whole in whole_terms("À propos de la montre", "fr")
+    assert whole_term("Retours", "fr") in whole_terms("Bonjour, je voudrais savoir : retours", "fr")
+    assert whole != whole_term("Montre", "fr")
+
+
+def test_a_sentence_of_thanks_is_no_question() -> None:
+    asked = "Добрый день! Сколько стоит доставка в Омск. Заранее спасибо!"
+    assert questions_in(asked, ("ru",)) == []
+
+
+SITE = [
+    PageText("help", "Aide et questions", [Block("Pour vous aider, merci de dire bonjour.")], "fr"),
+    PageText(
+        "faq", "Plus de questions", [Block("Vous pouvez savoir plus au sujet de tout.")], "fr"
+    ),
+    PageText("pile", "Changer la pile", [Block("Dévissez le fond et retirez-la.")], "fr"),
+]
+
+
+def test_a_page_of_greetings_is_not_before_the_page_that_was_meant() -> None:
+    file = KnowledgeFile(Path("site.kefu"), in_memory(SITE))
+    asked = "Bonjour, pourriez-vous m'aider à en savoir plus au sujet de la pile ? Merci d'avance !"
+    assert file.find(asked, (), 3)[0].page == "pile"
+    file.close()
