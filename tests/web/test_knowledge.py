@@ -189,6 +189,21 @@ async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(ground
     assert (len(passages(first["content"])), len(passages(second["content"]))) == (3, 1)
 
 
+async def test_g21_a_prompt_that_is_still_too_long_is_sent_with_less_history(
+    grounded: Stage,
+) -> None:
+    """The history stays whole for the first retry, and there is one more for it."""
+    too_long = b.status(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
+    grounded.script(too_long, too_long, b.answer("Fine [1]."), too_long, asking="T2")
+    talk = ["Do you sell boots? " * 40, "We do. " * 40, "And coats?", "Those too. " * 90]
+    answer = await grounded.ask(conversation(*talk, "T2 Norway parcels and customs, boots?"))
+    assert answer.text == "Fine [1]."
+    calls = [call.body["messages"] for call in grounded.upstream.calls("T2")]
+    given = [len(passages(messages[-1]["content"])) for messages in calls]
+    assert given[0] > given[1] == given[2]
+    assert len(calls[0]) == len(calls[1]) > len(calls[2])
+
+
 async def test_g6_health_names_the_pages(grounded: Stage) -> None:
     health = (await get(grounded.url, "/health")).json()
     assert health["knowledge"] == {"pages": 3, "made": 1_800_000_000, "sample": False}

@@ -191,43 +191,44 @@ class Chat:
     async def start(self, dialogue: Dialogue, on_summary: OnCall) -> ModelAnswer:
         """Send the request to the model; return when its answer starts.
 
-        A prompt that exceeds the model's context window is trimmed further and sent once more.
+        A prompt that exceeds the model's context window is trimmed further and sent once more,
+        with passages at most twice.
         A summary that is due is written in the background, for the next request; `on_summary`
         receives its call. Raises a KefuError when there is no answer.
         """
-        question = dialogue.question
         try:
             dialogue.answer = await self._relay.start(dialogue.call)
-        except ContextTooLong:
-            call, prompt = dialogue.call, dialogue.prompt
-            refused = TooLong(call.body, prompt, len(call.attempts), self.clock.monotonic())
-            if dialogue.sources and dialogue.sources.halve():
-                dialogue.answer = await self._start_with_fewer_passages(dialogue, refused)
-            else:
-                policy = tightened(question.policy or self._policy, prompt, question.page)
-                dialogue.prompt = self._prompt(question, policy)
-                self._write_request(dialogue)
-                if len(dialogue.prompt.window.messages) == len(prompt.window.messages):
-                    raise
-                dialogue.too_long.append(refused)
-                dialogue.answer = await self._relay.start(dialogue.call)
+        except ContextTooLong as error:
+            dialogue.answer = await self._start_shorter(dialogue, error)
         if self._summaries and (due := dialogue.prompt.to_summarize):
             # Summaries start after the answer has started: no visitor waits for a summary.
-            self._summaries.refresh(due, on_summary, question.memory)
+            self._summaries.refresh(due, on_summary, dialogue.question.memory)
         return dialogue.answer
 
-    async def _start_with_fewer_passages(self, dialogue: Dialogue, refused: TooLong) -> ModelAnswer:
-        """The history stays whole while there are passages to leave out."""
-        while True:
-            dialogue.too_long.append(refused)
-            prompt, call = dialogue.prompt, dialogue.call
-            self._write_request(dialogue)
-            try:
-                return await self._relay.start(call)
-            except ContextTooLong:
-                refused = TooLong(call.body, prompt, len(call.attempts), self.clock.monotonic())
-                if not (dialogue.sources and dialogue.sources.halve()):
-                    raise
+    async def _start_shorter(self, dialogue: Dialogue, error: ContextTooLong) -> ModelAnswer:
+        """Send the request with half of the passages, and if need be also with less history.
+
+        Raises `error`, or the last one, if nothing more can be left out.
+        """
+        call = dialogue.call
+        for shorten in (_halve_passages, self._halve_history):
+            refused = TooLong(
+                call.body, dialogue.prompt, len(call.attempts), self.clock.monotonic()
+            )
+            if shorten(dialogue):
+                dialogue.too_long.append(refused)
+                self._write_request(dialogue)
+                try:
+                    return await self._relay.start(call)
+                except ContextTooLong as again:
+                    error = again
+        raise error
+
+    def _halve_history(self, dialogue: Dialogue) -> bool:
+        question, prompt = dialogue.question, dialogue.prompt
+        policy = tightened(question.policy or self._policy, prompt, question.page)
+        dialogue.prompt = self._prompt(question, policy)
+        return len(dialogue.prompt.window.messages) != len(prompt.window.messages)
 
     def _prompt(self, question: Question, policy: PromptPolicy) -> Prompt:
         memory = question.memory or (self._summaries.memory if self._summaries else None)
@@ -253,3 +254,7 @@ class Chat:
             tokens += estimate_tokens_v1(json.dumps(dict(question.tools), ensure_ascii=False))
         dialogue.prompt_tokens = tokens
         dialogue.call.body = request_body(messages, question.sampling, question.tools)
+
+
+def _halve_passages(dialogue: Dialogue) -> bool:
+    return bool(dialogue.sources and dialogue.sources.halve())
