@@ -142,6 +142,7 @@ class Stream:
         # A finished answer cannot complete the key, but half of a key is already a leak.
         limit = len(self._secret) // 2 if self.completion.finish_reason else len(self._secret)
         if detector.found or prefix_length > limit or self._secret in chunk.text:
+            self.completion.finish_reason = None  # what is withheld is missing
             raise MalformedChunk("the upstream echoed the key")
         self._held.append(chunk)
         if prefix_length and not self.completion.finish_reason:

@@ -121,19 +121,20 @@ class Completion:
         if data.strip() == "[DONE]":
             self.done = True
             return None
-        body = _parse(data)
+        body, changed = _parse(data), False
         if body.get("error") or event.event == "error":
-            raise InBandError(error_status(body), body)
+            body, changed = _without_error(body), True
         choices = body.get("choices")
+        if choices is None and body.get("usage"):
+            body, choices, changed = {**body, "choices": []}, [], True
         if not isinstance(choices, list):
             return None
-        changed = False
         if choices:
-            changed = self._note_choice(choices[0])
+            changed |= self._note_choice(choices[0])
             if on_choices:
                 on_choices(choices)
             changed |= not self._has_role and self._add_role(choices[0])
-        if usage := body.get("usage"):
+        if usage := body.get("usage") or (choices and choices[0].get("usage")):
             self._note_usage(usage)
         if (
             not changed
@@ -200,6 +201,16 @@ class Completion:
 
 
 _NO_BODY: Json = {}
+
+
+def _without_error(body: Json) -> Json:
+    """A body whose error says nothing, such as `{"code": 0, "message": ""}`. Some gateways send it
+    beside each content, and OpenAI's clients take any for a failure. Raises InBandError for others.
+    """
+    error = body.get("error")
+    if not isinstance(error, dict) or any(error.values()):
+        raise InBandError(error_status(body), body)
+    return {**body, "error": None}
 
 
 def chunk_of(body: Json) -> Chunk:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 
-from kefu.errors import ConnectionLost, GatewayTimeout, RateLimited, UpstreamUnavailable
+from kefu.errors import GatewayTimeout, RateLimited, UpstreamUnavailable
 from kefu.relay.attempt import BAD_STREAM, ModelProvider, Stream, Upstream
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, InBandError
@@ -134,7 +134,7 @@ class ModelAnswer:
 
     def _broken_off(self, stream: Stream, error: Exception) -> None:
         """Raise the error for the client, unless only the usage is missing."""
-        if stream.completion.finish_reason and isinstance(error, ConnectionLost):
+        if stream.completion.finish_reason:
             return
         status = error.status if isinstance(error, InBandError) else 0
         self._search.broke(f"cut_http_{status}" if status else "cut")

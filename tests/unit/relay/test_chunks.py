@@ -108,6 +108,34 @@ def test_first_content_has_a_role_if_no_earlier_chunk_had_one(
     assert [body["choices"] for body in bodies] == [[{"index": 0, "delta": one}] for one in read]
 
 
+@pytest.mark.parametrize("error", [{"code": 0, "message": ""}, {"code": None}, {}, None])
+def test_an_error_that_says_nothing_is_no_error_and_no_client_sees_it(error: object) -> None:
+    read = reading().read(chunk(error=error))
+    assert read is not None
+    assert not json.loads(read.text).get("error")
+
+
+USAGE = {"prompt_tokens": 5, "completion_tokens": 2}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        chunk(choices=None, usage=USAGE),
+        Event(json.dumps({"usage": USAGE})),
+        chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "stop", "usage": USAGE}]),
+    ],
+    ids=["null", "without", "in the choice"],
+)
+def test_usage_is_noted_wherever_it_stands(event: Event) -> None:
+    """Gateways send `"choices": null` or leave it out, and Moonshot's usage is in the choice."""
+    completion = reading()
+    read = completion.read(event)
+    assert completion.usage == (5, 2)
+    assert read is not None
+    assert isinstance(json.loads(read.text)["choices"], list)
+
+
 THOUGHT = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}
 IN_PARTS = {"content": [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]}
 CITED = {"content": [{"type": "reference", "reference_ids": [1]}, {"type": "thinking"}]}

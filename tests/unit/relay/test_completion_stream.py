@@ -71,6 +71,25 @@ async def test_text_before_a_bad_event_in_the_same_bytes_is_given_out() -> None:
     assert (result.text, type(result.broken)) == ("ab", UpstreamUnavailable)
 
 
+BAD = b"data: {no\n\n"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        THREE.then(up.STOP, BAD),
+        THREE.then(up.STOP + BAD),
+        THREE.then(up.STOP, up.in_band(code=503)),
+        THREE.then(up.STOP, b"data: " + b"A" * (1 << 20)),
+    ],
+    ids=["malformed", "at once", "error", "endless"],
+)
+@in_virtual_time
+async def test_u17_a_bad_tail_of_a_finished_answer_is_not_missed(reply: Reply) -> None:
+    result, _ = await ask(reply)
+    assert (result.text, result.whole, result.outcomes) == ("abc", True, ["ok"])
+
+
 @in_virtual_time
 async def test_u14_answer_that_stalls_ends_after_ten_seconds_of_silence() -> None:
     """The ten seconds start with the last bytes. The connection is closed at their end."""

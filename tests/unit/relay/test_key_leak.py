@@ -15,6 +15,8 @@ from kefu.relay import sse
 from kefu.relay.attempt import Stream
 from kefu.relay.chunks import Completion, MalformedChunk
 from kefu.relay.key_leak import MIN_KEY_SIZE, KeyLeakDetector
+from tests.fakes import in_process_upstream as up
+from tests.fakes.relaying import Rig, in_virtual_time
 
 KEY = 'sk-sk-sk-A1/b"2\\sk-sk-C3'
 """It begins again and again inside of itself, and JSON escapes some of it."""
@@ -155,6 +157,14 @@ async def test_an_answer_may_end_with_the_beginning_of_the_key_not_with_most_of_
 async def test_of_an_answer_that_breaks_off_within_the_key_the_rest_is_dropped() -> None:
     out = await let_out([content("It is "), content(KEY[:-1])], end=False)
     assert [delta for read in out for delta in read] == [content("It is ")]
+
+
+@in_virtual_time
+async def test_an_answer_whose_last_chunk_has_the_key_is_no_whole_answer() -> None:
+    last = up.chunk({"content": "sk-the-key-of-this-test"}, "stop")
+    rig = Rig({"sk-the-key-of-this-test": up.STREAM.then(up.text("a"), last, up.DONE)})
+    result = await rig.ask()
+    assert (result.text, result.whole, result.outcomes) == ("a", False, ["cut"])
 
 
 async def test_a_key_too_short_to_be_secret_is_ordinary_text() -> None:
