@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import time
+import zlib
 
 import pytest
 
@@ -191,6 +193,18 @@ async def test_c1_content_type_may_have_parameters_and_any_case(
     shared: Stage, question: str, kind: str
 ) -> None:
     assert (await shared.ask(question, headers={"Content-Type": kind})).complete
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
+async def test_c8_a_compressed_body_is_415_and_says_so(
+    shared: Stage, question: str, coding: str
+) -> None:
+    plain = json.dumps(conversation(question)).encode()
+    magic = b"\x28\xb5\x2f\xfd"
+    body = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "zstd": magic + plain}
+    answer = await shared.ask(body[coding], headers={"Content-Encoding": coding})
+    assert (answer.status, answer.error["code"]) == (415, "unsupported_media_type")
+    assert "Content-Encoding" in answer.error["message"]
 
 
 async def test_c8_request_without_content_type_is_415(shared: Stage, question: str) -> None:

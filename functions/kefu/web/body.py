@@ -78,6 +78,8 @@ async def read_json(request: Request, limits: BodyLimits) -> object:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
+        if "content-encoding" in request.headers:
+            raise UnsupportedMediaType("The body must have no Content-Encoding.") from None
         raise InvalidRequest("The body is not UTF-8.") from None
     if _deeper_than(limits.depth, raw):
         raise InvalidRequest(f"The body is nested deeper than {limits.depth} levels.")
