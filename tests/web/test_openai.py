@@ -119,6 +119,19 @@ async def test_c7_models_lists_the_one_model(shared: Stage) -> None:
     assert model["id"]
 
 
+@pytest.mark.parametrize("name", ["m", "openai/gpt-4o-mini"])
+async def test_c7_the_one_model_is_shown_by_its_name(staged: Staged, name: str) -> None:
+    """Clients ask for it to see whether a model exists; `/` may be sent as `%2F`."""
+    running = staged(1, model=name)
+    [listed] = (await get(running.url, "/v1/models")).json()["data"]
+    for path in (name, name.replace("/", "%2F")):
+        shown = await get(running.url, f"/v1/models/{path}")
+        assert (shown.status_code, shown.json()) == (200, listed)
+    other = await get(running.url, "/v1/models/another")
+    assert (other.status_code, other.json()["error"]["code"]) == (404, "not_found")
+    assert name in other.json()["error"]["message"]
+
+
 async def test_c7_the_openai_api_can_be_disabled(staged: Staged) -> None:
     running = staged(1, openai_api="off")
     answer = await running.ask(conversation("x"), path=PATH)

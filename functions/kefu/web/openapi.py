@@ -103,11 +103,10 @@ def _add_declared(path: Spec, route: APIRoute) -> None:
 
 def _parameters(path: str) -> list[Spec]:
     """Parameters that a route reads itself, so that an invalid one gives a 404, not a 422."""
-    if path.startswith("/api/sessions/{"):
-        names = re.findall(r"{(\w+)}", path)
-        found = [_required(name, "path") for name in names]
-        return [*found, _required("X-Session-Token", "header")]
-    return [_required("X-User-Token", "header")] if path.startswith("/api/sessions") else []
+    found = [_required(name, "path") for name in re.findall(r"{(\w+)}", path)]
+    if path.startswith("/api/sessions"):
+        found.append(_required("X-Session-Token" if found else "X-User-Token", "header"))
+    return found
 
 
 def _body(*models: str) -> Spec:

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
+from kefu.errors import NotFound
 from kefu.web.caller import answer_of, language_of
 from kefu.web.client_key import client_of
 from kefu.web.json_response import JsonRoute
@@ -20,7 +21,7 @@ from kefu.web.sending import AnswerResponse, Respond
 from kefu.web.steps import offering
 
 if TYPE_CHECKING:
-    from kefu.web.completion_schemas import ShownModels
+    from kefu.web.completion_schemas import ShownModel, ShownModels
 
 
 def completions_stream(runtime: ChatRuntime, questions: Questions, keys: ClientKeys) -> Respond:
@@ -46,13 +47,19 @@ def openai_routes(runtime: ChatRuntime, keys: ClientKeys) -> APIRouter:
         prefix="/v1", tags=["openai"], route_class=JsonRoute, responses=errors(401, 403, 429)
     )
 
+    name = runtime.services.chat.sampling.model
+    shown: ShownModel = {"id": name, "object": "model", "created": 0, "owned_by": "kefu"}
+
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
         await client_of(request, runtime, keys)
-        name = runtime.services.chat.sampling.model
-        return {
-            "object": "list",
-            "data": [{"id": name, "object": "model", "created": 0, "owned_by": "kefu"}],
-        }
+        return {"object": "list", "data": [shown]}
+
+    @router.get("/models/{model:path}", summary="Show the model", responses=errors(404))
+    async def model(request: Request) -> ShownModel:
+        await client_of(request, runtime, keys)
+        if request.path_params["model"] != name:
+            raise NotFound(f"The one model of this service is {name}.")
+        return shown
 
     return router
