@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,13 @@ def test_a_200_without_an_event_stream_is_named(
     # As the service asks: a server may compress for others, or stream for no others.
     asked = upstream.journal[0].headers
     assert (asked["accept"], asked["accept-encoding"]) == ("text/event-stream", "identity")
+
+
+def test_a_stream_of_another_type_is_right(
+    right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    upstream.script("*", replace(b.answer("Hi"), headers={"Content-Type": "text/plain"}))
+    assert kefu("doctor").code == 0
 
 
 def test_a_wrong_variable_is_named_with_the_command_that_removes_it(

@@ -26,6 +26,7 @@ from kefu.relay.sse import EventTooLarge, Parser
 BAD_STREAM = (ConnectionLost, EventTooLarge, InBandError, MalformedChunk)
 """The errors of a broken answer."""
 
+_EVENTS_BEGIN = (b"data:", b"event:", b":")
 _MAX_ERROR_BODY = 64 * 1024
 _ERROR_BODY_TIME = 1.0
 """Seconds for reading the body of an error, which only refines the error."""
@@ -195,21 +196,24 @@ class RunningAttempt:
         except CertificateRejected as error:
             raise Failed("certificate", billed=False) from error
         try:
+            begun = b""
             if response.status != 200 or not is_stream(response.headers):
-                raise await _refusal(response, clock)
+                begun = await _beginning(response, until, clock)
+                if response.status != 200 or not is_stream(response.headers, begun):
+                    raise _refusal(response, begun)
             self.answered = True
             on_answered(self)
             stream = Stream(response, call.completion.blank(), self.key.secret)
-            await _read_to_content(stream, until, clock)
+            await _read_to_content(stream, begun, until, clock)
         except BaseException:
             await response.aclose()
             raise
         return stream
 
 
-async def _refusal(response: UpstreamResponse, clock: Clock) -> Failed:
+def _refusal(response: UpstreamResponse, body_begins: bytes) -> Failed:
     """The failure of a response that is not an event stream with status 200."""
-    said = await _error_body(response, clock)
+    said = body_begins[:_MAX_ERROR_BODY].decode("utf-8", "replace")
     status, headers = status_said(response.status, said), response.headers
     body = _json_object(said)
     if status != 200:
@@ -221,13 +225,16 @@ async def _refusal(response: UpstreamResponse, clock: Clock) -> Failed:
     return Failed("not_sse", said=said)
 
 
-async def _read_to_content(stream: Stream, until: float, clock: Clock) -> None:
+async def _read_to_content(stream: Stream, data: bytes, until: float, clock: Clock) -> None:
+    """`data` are the bytes that have been read already."""
     response, held = stream.response, stream.first
     try:
         while not stream.over:
             if stream.error:
                 raise stream.error
-            held += stream.feed(await response.read(max(0.001, until - clock.monotonic())))
+            data = data or await response.read(max(0.001, until - clock.monotonic()))
+            held += stream.feed(data)
+            data = b""
             if stream.has_content:
                 return
             del held[_MAX_HELD:]
@@ -248,18 +255,23 @@ def _in_band(error: InBandError, headers: Mapping[str, str]) -> Failed:
     return Failed(f"http_{status}", status=status, headers=headers, body=error.body, said=said)
 
 
-async def _error_body(response: UpstreamResponse, clock: Clock) -> str:
-    """The beginning of a response's body, as text: at most 64 KiB, within about a second."""
-    body, until = b"", clock.monotonic() + _ERROR_BODY_TIME
+async def _beginning(response: UpstreamResponse, until: float, clock: Clock) -> bytes:
+    """The beginning of a body that seems to be no event stream: at most 64 KiB, and as little as
+    shows that it is one after all. The rest of a body, and an error, have about a second.
+    """
+    body, is_error = b"", response.status != 200
+    if is_error:
+        until = clock.monotonic() + _ERROR_BODY_TIME
     try:
         while len(body) < _MAX_ERROR_BODY and (left := until - clock.monotonic()) > 0:
             part = await response.read(left)
-            if not part:
-                break
             body += part
+            if not part or (not is_error and is_stream(response.headers, body)):
+                break
+            until = min(until, clock.monotonic() + _ERROR_BODY_TIME)
     except (TimeoutError, ConnectionLost):
         pass
-    return body[:_MAX_ERROR_BODY].decode("utf-8", "replace")
+    return body
 
 
 def _json_object(text: str) -> Json:
@@ -270,9 +282,14 @@ def _json_object(text: str) -> Json:
     return cast(Json, body) if isinstance(body, dict) else {}
 
 
-def is_stream(headers: Mapping[str, str]) -> bool:
-    """Whether the body may be an event stream. Some servers name no type, or a general type."""
+def is_stream(headers: Mapping[str, str], begun: bytes = b"") -> bool:
+    """Whether the body may be an event stream. Some servers name no type, or a general type.
+
+    `begun` is the beginning of the body: it decides if the type is another one.
+    """
     kind = headers.get("content-type", "").lower()
     return (
-        kind in ("", "application/octet-stream") or kind.startswith("text/event-stream")
+        kind in ("", "application/octet-stream")
+        or kind.startswith("text/event-stream")
+        or begun[:16].lstrip().startswith(_EVENTS_BEGIN)
     ) and headers.get("content-encoding", "identity") == "identity"

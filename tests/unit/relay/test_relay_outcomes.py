@@ -283,3 +283,34 @@ async def test_r8_stream_without_its_own_content_type_is_read(kind: dict[str, st
     rig = Rig({"a": Reply(((0.0, b"<html>"),), headers=kind)})
     assert not (await rig.ask()).whole
     assert (await rig.cooling())["a"][1] == 60
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/html; charset=utf-8"])
+@in_virtual_time
+async def test_r8_stream_with_another_content_type_is_read(kind: str) -> None:
+    """Frameworks name such a type by default. The headers may come long before the first word."""
+    whole = b": hi\n\n" + up.text("fi") + up.text("ne") + up.STOP + up.DONE
+    late = (
+        Reply(headers={"content-type": kind}).then(whole[:1], after=2).then(whole[1:3], whole[3:])
+    )
+    rig = Rig({"a": late})
+    assert (await rig.ask()).text == "fine"
+    assert await rig.cooling() == {}
+
+
+@in_virtual_time
+async def test_an_error_that_is_named_an_event_stream_is_read_whole() -> None:
+    words = json.dumps(TOO_LONG).encode()
+    rig = Rig({"a": Reply(((0.0, words[:9]), (0.1, words[9:])), 400, up.SSE)})
+    assert type((await rig.ask()).refused) is ContextTooLong
+
+
+@in_virtual_time
+async def test_r8_a_page_that_does_not_end_is_known_after_a_second() -> None:
+    rig = Rig({"a": HTML.then_silence(), "b": up.answer("fine")})
+    result = await rig.ask()
+    assert (result.text, result.outcomes, rig.asked) == (
+        "fine",
+        ["not_sse", "ok"],
+        [("a", 0), ("b", 1)],
+    )

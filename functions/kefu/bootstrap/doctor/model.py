@@ -80,7 +80,7 @@ def _finding(provider: CheckedProvider, key: str, answer: ProbeResponse) -> Find
     error_text = _error_text(answer, Secrets([key, *provider.endpoint.secrets]))
     name = f"the API key {fingerprint(key)}" if key else "a request without an API key"
     match status_said(answer.status, answer.body.decode("utf-8", "replace")):
-        case 200 if not is_stream(answer.headers):
+        case 200 if not is_stream(answer.headers, answer.body):
             return Finding(
                 f"The model's server {url} answers 200 without an event stream{error_text}",
                 f"# If it can stream, its URL is another one. In kefu.toml:\n[{provider.table}]\n"
