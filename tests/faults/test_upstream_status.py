@@ -154,7 +154,7 @@ async def test_u7_refused_keys_are_invalid_for_an_hour_not_cooling(staged: Stage
 async def test_u8_refused_request_is_the_clients_fault_and_costs_no_key(staged: Staged) -> None:
     running = staged(1)
     echo = {"error": {"message": "ECHOED-WORDS", "code": "bad", "param": "ECHOED-WORDS"}}
-    codes = (400, 413, 422)
+    codes = (400, 415, 422)
     running.script(*[b.status(code, echo) for code in codes], b.answer("still here"))
     for _ in codes:
         answer = await running.ask()

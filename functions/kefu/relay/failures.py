@@ -5,14 +5,14 @@
 | 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
 | 401, 402, 403, 400 about the key, 429 with `insufficient_quota` | the key is invalid for an hour |
 | 400 or 422 that names a parameter which can be left out | the same key is asked once more |
-| other 400, 413, 422 and other errors of the request | no other key is asked |
+| 413, or a text about a prompt that is too long | a shorter prompt is asked for, once |
+| other 400, 422 and other errors of the request | no other key is asked |
 | redirect, bad certificate, 404 | no other key of this upstream is asked |
 | refused, reset, silent, and everything else | the key is asked last for a while |
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC
@@ -59,6 +59,26 @@ _REFUSED_KEY: Final = re.compile(
     r'"(?:error|message)": ?"(?:Incorrect API key|API key (?:not valid|expired))', re.IGNORECASE
 )
 """In the text of a refusal. Not in a message that the text quotes, whose quotes are escaped."""
+_TOO_LONG: Final = re.compile(
+    # OpenAI, Azure, Groq, Cerebras, DeepSeek, Mistral, OpenRouter, xAI, Cloudflare, vLLM
+    "context_length|maximum context|maximum prompt length|reduce the length of the messages"
+    # OpenAI, Anthropic, MiniMax, SGLang, llama.cpp, LM Studio
+    r"|(exceed(s|ed)?|longer than|greater than) [\w' ]{0,30}context (length|window|size|limit)"
+    "|context (window|size) [a-z ]{0,10}exceed|exceed_context_size|when context the overflows"
+    # Anthropic, Bedrock, Ollama, Zhipu
+    "|(prompt|input) (is )?too long|prompt exceeds max"
+    # Gemini, Moonshot, Qwen, SiliconFlow, Cohere
+    "|exceeds the maximum number of tokens|exceeded model token limit|range of input length"
+    "|less than (or equal to )?max_seq_len|too many tokens: total"
+    # vLLM, SGLang, TGI
+    "|context length is only|longer than the maximum model length|too long to fit"
+    "|max_tokens must be at least 1, got -|exceeds the maximum allowed length"
+    r"|`inputs` (tokens \+|must have less)"
+    # OpenAI: more tokens than an account may send in a minute
+    "|request too large for",
+    re.IGNORECASE,
+)
+"""In the text of a refusal of a prompt that is too long. Not if only `max_tokens` is too large."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NO_BODY: Mapping[str, object] = MappingProxyType({})
 
@@ -113,8 +133,8 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
     if failed.outcome in _WRONG_BODY:
         return Reaction(_unavailable(), Cooldown(now + cooldown, Reason.FAILING))
     status = failed.status
-    if status in _REQUEST_AT_FAULT:
-        return Reaction(_request_error(failed.body), is_final=True)
+    if error := _request_error(failed):
+        return Reaction(error, is_final=True)
     if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
         return Reaction(UpstreamUnavailable(UNAVAILABLE_MESSAGE), misconfigured=True)
     if status in _KEY_INVALID or (status == 429 and _is_quota_spent(failed.body)):
@@ -168,11 +188,12 @@ def _unavailable() -> UpstreamUnavailable:
     return UpstreamUnavailable(UNAVAILABLE_MESSAGE, retry_after=1)
 
 
-def _request_error(body: Mapping[str, object]) -> InvalidRequest:
-    text = json.dumps(body).lower()
-    if "context_length" in text or "maximum context" in text:
+def _request_error(failed: Failed) -> InvalidRequest | None:
+    """The error of a request that would fail with every key; None for other failures."""
+    status, at_fault = failed.status, failed.status in _REQUEST_AT_FAULT
+    if status == 413 or ((at_fault or status >= 429) and _TOO_LONG.search(failed.said)):
         return ContextTooLong("The conversation is too long for the model.")
-    return InvalidRequest("The AI service did not accept the request.")
+    return InvalidRequest("The AI service did not accept the request.") if at_fault else None
 
 
 def _is_quota_spent(body: Mapping[str, object]) -> bool:

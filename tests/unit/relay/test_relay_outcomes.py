@@ -138,9 +138,10 @@ async def test_failure_of_the_only_key_has_its_own_status(case: Case) -> None:
 
 TOO_LONG = {"error": {"code": "context_length_exceeded"}}
 HUGE = Reply(tuple((0.0, part) for part in (b" " * (1 << 16), json.dumps(TOO_LONG).encode())), 400)
+TOO_LONG_TEXT = up.in_band(message="Context size has been exceeded.")
 REDIRECT = up.refusal(307, location="http://elsewhere.example")
 BAD_CERTIFICATE = Reply(error=CertificateRejected("certificate"))
-REQUESTS_FAULT = [(s, up.refusal(s), InvalidRequest, 0) for s in (400, 405, 406, 413, 415, 422)]
+REQUESTS_FAULT = [(s, up.refusal(s), InvalidRequest, 0) for s in (400, 405, 406, 415, 422)]
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,13 @@ REQUESTS_FAULT = [(s, up.refusal(s), InvalidRequest, 0) for s in (400, 405, 406,
     [
         *REQUESTS_FAULT,
         ("U9", up.refusal(400, TOO_LONG), ContextTooLong, 0),
+        ("U9-413", up.refusal(413), ContextTooLong, 0),
+        (
+            "U9-in-band-text",
+            stream(up.in_band(message="Context size has been exceeded.")),
+            ContextTooLong,
+            1,
+        ),
         ("U9-in-band", stream(up.event(TOO_LONG)), ContextTooLong, 1),
         ("U20-400", stream(up.in_band(type="invalid_request_error")), InvalidRequest, 1),
         ("huge-body", HUGE, InvalidRequest, 0),
