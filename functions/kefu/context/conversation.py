@@ -54,6 +54,7 @@ class Conversation:
         "_holes",
         "_in_order",
         "_starts",
+        "asked",
         "current",
         "first_turn",
         "kept_from",
@@ -74,6 +75,9 @@ class Conversation:
     """The position after the system prompt and the summary: the first turn starts here."""
     current: int
     """The position of the last user message; -1 if there is none."""
+    asked: Sequence[Span]
+    """The last exchange after `current` with the user's words beside its results, if there is one.
+    """
     open_calls: int
     """The start of the last exchange if it has tool calls, else the number of messages."""
     kept_from: int
@@ -101,6 +105,7 @@ class Conversation:
         self.systems, self.first_turn = extent_of_prompt(messages)
         self.open_calls = self._find_open_calls()
         self.current = self._find_current()
+        self.asked: Sequence[Span] = ()
 
     def cost(self, start: int, stop: int) -> int:
         """The cost of a span. The span must start and end at the border of an exchange."""

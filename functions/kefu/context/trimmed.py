@@ -54,7 +54,8 @@ class Trimmed(list[M]):
     """The tokens that the prompt may have, in the counter's unit."""
     over_budget: bool
     """`tokens` exceeds `limit`: the messages that are always kept do not fit. Always kept are the
-    system prompt, the last user message and the tool calls at the end with their results."""
+    system prompt, the last user message, what the user said later in a message with tool results,
+    and the tool calls at the end with their results."""
     stale: bool
     """The given state, or its cut, is of other messages, and was not used."""
     to_summarize: ToSummarize | None

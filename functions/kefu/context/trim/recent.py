@@ -16,20 +16,21 @@ def keep_recent(
     conversation: Conversation,
     budget: Budget,
     *,
-    always: Sequence[Span] = (),
+    always: Iterable[Span] = (),
     wanted: Iterable[Span] = (),
     floor: int = 0,
 ) -> Window:
     """Fills the budget in this order, and drops the remaining messages:
 
-    1. The system prompt, the current user message, the tool calls at the end, and `always`. They
-       are kept even if they exceed the budget.
+    1. The system prompt, the current user message, what the user said later beside tool results,
+       the tool calls at the end, and `always`. They are kept even if they exceed the budget.
     2. The existing summary.
     3. The `wanted` exchanges that fit, in the given order. The search stops after 100 that do not
        fit.
     4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
        current turn, then older turns.
     """
+    always = [*always, *conversation.asked]
     fixed = [*_fixed(conversation), *always]
     room = room_after_fixed(conversation, budget)
     room -= sum(conversation.cost(*span) for span in always)

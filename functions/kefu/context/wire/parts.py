@@ -48,6 +48,8 @@ class Shape(NamedTuple):
     """A reference to an item on the server, which may be a tool call."""
     named: bool = False
     """A chat completion's message with a `name`, which costs a token beside its own."""
+    asked: bool = False
+    """The user's words stand beside the results."""
 
 
 class PartFacts:
@@ -65,7 +67,7 @@ class PartFacts:
         """Whether calls and their results are in one message, as in the AI SDK's `UIMessage`."""
 
     def shape(self, role: Role, *, step: bool = False, named: bool = False) -> Shape:
-        calls, results = tuple(self.calls), tuple(self.results)
+        calls, results, asked = tuple(self.calls), tuple(self.results), False
         if results and role == "assistant" and not self.combined:  # of tools that the provider runs
             answered = {result.call_id for result in results}
             calls = tuple(call for call in calls if call.id not in answered)
@@ -73,8 +75,10 @@ class PartFacts:
             self.tokens += sum(result.tokens for result in results)
             results = ()
         elif results and not self.combined and role != "system":
+            asked = role == "user" and any(map(str.strip, self.texts))
             role = "tool"
-        return Shape(role, tuple(self.texts), self.tokens, calls, results, step, False, named)
+        texts = tuple(self.texts)
+        return Shape(role, texts, self.tokens, calls, results, step, False, named, asked)
 
 
 # Opaque values: the API counts them differently, or not at all.

@@ -120,8 +120,10 @@ class Pipeline:
         own = isinstance(messages[-1], Message)
         question = talk.current if first <= talk.current < covers else -1
         kept = [*talk.pinned_exchanges(covers)][::-1]
-        if question >= 0 and not any(start <= question < stop for start, stop in kept):
-            kept = sorted([*kept, (question, question + 1)])
+        asked = [span for span in talk.asked if span[1] <= covers]
+        if question >= 0:
+            asked.append((question, question + 1))
+        kept = sorted({*kept, *asked})
         at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
         spans = [(0, first), *kept[:at], (-1, 0), *kept[at:], (covers, len(messages))]
         origins = [at for start, stop in spans for at in range(start, stop)]
@@ -148,9 +150,14 @@ class Pipeline:
         known = self._state.covers if spliced.has_summary else 0
         if covers <= known:
             return None
-        question = spliced.given(talk.current) if talk.current >= talk.first_turn else -1
-        if known <= question < covers:  # the summary speaks of the question, too
-            spans = sorted([*spans, (question, question + 1)])
+        asked = [*talk.asked]
+        if talk.current >= talk.first_turn:
+            asked.append((talk.current, talk.current + 1))
+        # The summary speaks of the question, too.
+        said = spliced.original(LeftOut(*span, "summarized") for span in asked)
+        spans = sorted(
+            [*spans, *((run.start, run.stop) for run in said if known <= run.start < covers)]
+        )
         return ToSummarize(
             View(self._messages, spans),
             self._state.summary if spliced.has_summary else "",

@@ -105,6 +105,10 @@ class Reading(Sequence[Message]):
         """Whether a message is the user's, and no summary."""
         return self.role(at) == "user" and not self[at].summary
 
+    def asks_beside(self, at: int) -> bool:
+        """Whether the user's words stand beside tool results; most are told without reading."""
+        return role_of(self.values[at]) is None and self.shape(at).asked
+
     @property
     def speakers(self) -> Sequence[int]:
         """The positions of own messages, and of others that are no assistant's and no tool's."""
@@ -191,6 +195,12 @@ class ReadingConversation(Conversation):
             reading, CountedOnce(reading.shape, count_shapes(counter)), counter.priming
         )
         self.summary_at = reading.summary_at
+        after: Sequence[int] = range(self.current + 1, self.open_calls)
+        if len(after) > _NEAR_END:
+            after = [at for at in reading.speakers if at in after]
+        if (at := next(filter(reading.asks_beside, reversed(after)), -1)) >= 0:
+            start, stop = self.exchange(at)
+            self.asked = [(start, stop)] if start < stop else ()
 
     def recount(self, counter: MessageCounter) -> None:
         """Take back all copies, and count with another counter."""

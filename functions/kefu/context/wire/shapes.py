@@ -83,8 +83,8 @@ def role_of(value: Any) -> Role | None:
     known = _ROLES.get(role) if isinstance(role, str) else None
     if known != "user":
         return known
-    content = field(value, "content")  # Anthropic's results are in messages of the user
-    is_result = type(content) is list and content and field(content[0], "type") in RESULT_TYPES
+    content = field(value, "content")  # Anthropic's results are in the user's messages, words last
+    is_result = type(content) is list and content and field(content[-1], "type") in RESULT_TYPES
     return "tool" if is_result else None
 
 
@@ -169,7 +169,9 @@ def _of_parts(value: Any, model: str) -> Shape:
     if "system-prompt" in kinds:  # often with the question beside it, so that both are kept
         return facts.shape("system")
     # A retry without a tool is no question of the user's: it belongs to the turn before it.
-    return facts.shape("user" if "user-prompt" in kinds or facts.results else "assistant")
+    return facts.shape(
+        "user" if "user-prompt" in kinds else "tool" if facts.results else "assistant"
+    )
 
 
 def _has(value: Any, name: str) -> bool:

@@ -120,6 +120,7 @@ def cap_results(
     fixed += talk.cost(talk.open_calls, len(talk.messages))
     if talk.current >= 0:
         fixed += talk.cost(talk.current, talk.current + 1)
+    fixed += sum(talk.cost(*span) for span in talk.asked)
     level = _level(open_results, room - fixed + sum(open_results))
     spent, pins = 0, talk.messages.pins
     for at in _backwards(talk):

@@ -36,6 +36,11 @@ def call_ids(dice: Random, at: int) -> list[str]:
     return [f"call_{at}_{n}" for n in range(dice.choice((1, 1, 2, 4)))]
 
 
+def asked_beside(dice: Random, done: Conversation, part: Any) -> Conversation:
+    """The results of a message; sometimes the user asks for something else in the same message."""
+    return [*done, part] if done and dice.random() < 0.2 else done
+
+
 def results_of(dice: Random, ids: list[str], *, sound: bool) -> list[str]:
     """The calls that get a result, in any order; with an error unless `sound`."""
     ids = dice.sample(ids, len(ids))
@@ -129,10 +134,10 @@ class Anthropic(Writer):
             }
             for id in results_of(dice, ids, sound=sound)
         ]
-        more = [{"type": "text", "text": text(dice)}] if dice.random() < 0.2 else []
         thought = {"type": "thinking", "thinking": text(dice), "signature": "c2lnbmF0dXJl"}
         split = len(done) > 1 and dice.random() < 0.2
-        groups = [done[:1], [*done[1:], *more]] if split else [[*done, *more]]
+        more = asked_beside(dice, done[1:] if split else done, {"type": "text", "text": text(dice)})
+        groups = [done[:1], more] if split else [more]
         return [
             {"role": "assistant", "content": [thought, *uses]},
             *({"role": "user", "content": group} for group in groups if group),
@@ -324,13 +329,25 @@ def problem(api: Format, sent: Sequence[Any], whole: Sequence[Any], *, edits: bo
 
 
 def holds(message: Any, question: Any) -> bool:
-    """Whether the message was joined from the question and others; see `alternate`."""
+    """Whether the message has the question's parts: it was joined from it and others (see
+    `alternate`), or is a copy with shorter results.
+    """
     if not isinstance(question, dict) or not isinstance(message, dict):
         return False
-    content, asked = message.get("content"), question.get("content")
+    content, asked = parts_of(message), parts_of(question)
     if not isinstance(asked, list) or not isinstance(content, list):
         return False
-    return any(content[at : at + len(asked)] == asked for at in range(len(content)))
+    words = [part for part in asked if not is_result(part)]
+    return any(content[at : at + len(words)] == words for at in range(len(content)))
+
+
+def parts_of(message: Any) -> Any:
+    return message.get("parts") or message.get("content")
+
+
+def is_result(part: Any) -> bool:
+    words = ("tool_result", "toolResult", "functionResponse", "-return")
+    return any(word in repr(part) for word in words)
 
 
 def role_of(message: Any) -> str:
@@ -345,10 +362,10 @@ def role_of(message: Any) -> str:
 def is_question(message: Any) -> bool:
     if role_of(message) != "user":
         return False
-    return isinstance(message, Message) or not any(
-        word in repr(message)
-        for word in ("tool_result", "toolResult", "functionResponse", "-return")
-    )
+    if isinstance(message, Message):
+        return True
+    parts = parts_of(message)
+    return isinstance(parts, str) or not all(map(is_result, parts))
 
 
 def least_tokens(message: Any) -> int:

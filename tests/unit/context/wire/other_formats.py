@@ -16,6 +16,7 @@ from tests.unit.context.wire.formats import (
     Conversation,
     Format,
     Writer,
+    asked_beside,
     call_ids,
     results_of,
     text,
@@ -86,6 +87,7 @@ class PydanticAI(Writer):
             }
             for id in results_of(dice, ids, sound=sound)
         ]
+        done = asked_beside(dice, done, {"part_kind": "user-prompt", "content": text(dice)})
         asked = [{"kind": "response", "parts": calls}]
         return [*asked, {"kind": "request", "parts": done}] if done else asked
 
@@ -116,6 +118,7 @@ class Bedrock(Writer):
             }
             for id in results_of(dice, ids, sound=sound)
         ]
+        done = asked_beside(dice, done, {"text": text(dice)})
         asked = [{"role": "assistant", "content": uses}]
         return [*asked, {"role": "user", "content": done}] if done else asked
 
@@ -144,6 +147,7 @@ class Gemini(Writer):
             {"functionResponse": {"name": id[:4], "response": {"output": text(dice)}}}
             for id in results_of(dice, ids, sound=sound)
         ]
+        done = asked_beside(dice, done, {"text": text(dice)})
         asked = [{"role": "model", "parts": calls}]
         return [*asked, {"role": "user", "parts": done}] if done else asked
 

@@ -434,3 +434,95 @@ def test_geminis_own_tools_are_read() -> None:
         sent = trim_messages(whole, max_tokens=400, reserve=0, counter=BYTES4)
         assert sent == whole
         assert sent.tokens > len(LONG) // 4
+
+
+BESIDE: dict[str, tuple[list[Any], Any]] = {
+    "anthropic": (
+        [
+            asks("goal"),
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f"}]},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "1", "content": "ok"},
+                    {"type": "text", "text": "Do this instead."},
+                ],
+            },
+        ],
+        {"role": "assistant", "content": LONG},
+    ),
+    "bedrock": (
+        [
+            {"role": "user", "content": [{"text": "goal"}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "f"}}]},
+            {
+                "role": "user",
+                "content": [
+                    {"toolResult": {"toolUseId": "1", "content": [{"text": "ok"}]}},
+                    {"text": "Do this instead."},
+                ],
+            },
+        ],
+        {"role": "assistant", "content": [{"text": LONG}]},
+    ),
+    "gemini": (
+        [
+            {"role": "user", "parts": [{"text": "goal"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+            {
+                "role": "user",
+                "parts": [
+                    {"functionResponse": {"name": "f", "response": {"output": "ok"}}},
+                    {"text": "Do this instead."},
+                ],
+            },
+        ],
+        {"role": "model", "parts": [{"text": LONG}]},
+    ),
+    "pydantic-ai": (
+        [
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "goal"}]},
+            {
+                "kind": "response",
+                "parts": [{"part_kind": "tool-call", "tool_name": "f", "tool_call_id": "1"}],
+            },
+            {
+                "kind": "request",
+                "parts": [
+                    {"part_kind": "tool-return", "tool_call_id": "1", "content": "ok"},
+                    {"part_kind": "user-prompt", "content": "Do this instead."},
+                ],
+            },
+        ],
+        {"kind": "response", "parts": [{"part_kind": "text", "content": LONG}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", ["fifo", "sliding_window", "agent", "summary"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_the_user_says_beside_a_tool_result_is_kept(name: str, strategy: str) -> None:
+    """With the result's call, and after the first question, as APIs ask for."""
+    asked, answer = BESIDE[name]
+    for answers in (5, 100):  # the question is looked for near the end first
+        whole = [*asked, *[answer] * answers]
+        sent = trim_messages(
+            whole, max_tokens=250, reserve=0, counter=BYTES4, strategy=strategy, trim_step=0.2
+        )
+        assert sent[:3] == asked
+        assert 3 < len(sent) < 6
+        assert not sent.over_budget
+
+
+def test_a_summary_stands_between_the_question_and_what_was_said_beside_a_result() -> None:
+    asked, answer = BESIDE["anthropic"]
+    whole = [*asked, *[answer] * 5]
+    first = trim_messages(whole, max_tokens=250, reserve=0, counter=BYTES4, strategy="summary")
+    assert first.to_summarize
+    assert asked[2] in first.to_summarize.messages
+    state = first.to_summarize.with_summary("They asked.", first.state)
+    sent = trim_messages(
+        whole, max_tokens=250, reserve=0, counter=BYTES4, strategy="summary", state=state
+    )
+    assert "They asked." in str(sent[1])
+    assert [sent[0], *sent[2:4]] == asked
