@@ -105,7 +105,7 @@ _KNOWN_FIELDS = (
     *("text", "image", "document", "video", "audio", "reasoningContent", "cachePoint"),
     *("guardContent", "citationsContent", "searchResult", "inlineData", "inline_data"),
     *("fileData", "file_data", "executableCode", "executable_code", "codeExecutionResult"),
-    *("code_execution_result", "thought", "json"),
+    *("code_execution_result", "thought", "json", "toolAddition", "toolRemoval"),
     *("toolCall", "tool_call", "toolResponse", "tool_response"),
 )
 _NOT_SENT = ("step-start", "data-", "source-")

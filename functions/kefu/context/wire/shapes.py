@@ -56,8 +56,8 @@ def shape_of(value: Any, model: str) -> Shape:
     if isinstance(value, Message):
         return _own(value)
     kind, role = field(value, "type"), field(value, "role")
-    if role is None and isinstance(kind, str):
-        if of_item := _role_of_item(kind):
+    if isinstance(kind, str) and (role is None or kind == _TOOLS):
+        if of_item := _role_of_item(kind, role):
             return _item(value, kind, of_item, model)
         if kind in _LANGCHAIN and field(value, "content") is not None:
             role = kind
@@ -74,11 +74,10 @@ def role_of(value: Any) -> Role | None:
     """The role, if it can be told without reading the content; else None."""
     if isinstance(value, Message):
         return value.role
-    role = field(value, "role")
-    if role is None:
-        kind = field(value, "type")
+    kind, role = field(value, "type"), field(value, "role")
+    if role is None or kind == _TOOLS:
         if kind not in _LANGCHAIN:
-            return _role_of_item(kind) if isinstance(kind, str) else None
+            return _role_of_item(kind, role) if isinstance(kind, str) else None
         role = kind
     known = _ROLES.get(role) if isinstance(role, str) else None
     if known != "user":
@@ -137,7 +136,9 @@ def _message(value: Any, role: Role, model: str, *, step: bool) -> Shape:
         data = field(image, "value") or image
         facts.tokens += read_media({"type": "image", "data": data}, model, texts)
     _read_content(value, content, parts, facts)
-    is_any = texts or facts.calls or _has(value, "content") or _has(value, "audio") or parts
+    is_any = texts or facts.calls or any(_has(value, n) for n in ("content", "audio", "parts"))
+    if type(value) is dict and role == "assistant":  # an answer that was stopped may have nothing
+        is_any = is_any or not any(value[name] for name in value.keys() - _CONTENT_FIELDS)
     if not is_any or (role == "tool" and not facts.results):
         raise TypeError(not_a_message(value))
     return facts.shape(role, step=step, named=isinstance(field(value, "name"), str))
@@ -199,9 +200,12 @@ def _chat_calls(calls: Any, texts: list[str]) -> Iterator[CallFacts]:
 
 
 _ITEMS = frozenset(
-    {"reasoning", "compaction", "item_reference", "mcp_list_tools", "program"}
+    {"reasoning", "compaction", "compaction_trigger", "item_reference"}
+    | {"mcp_list_tools", "program", "additional_tools"}
     | {"mcp_approval_request", "mcp_approval_response"}
 )
+_TOOLS = "additional_tools"
+"""The only item with a role that is no message; a model's step may have it as well."""
 _ITEM_ENDINGS = ("_call", "_output", "_update")
 """The other items of the Responses API: new tools have such types, too."""
 _CALLS = frozenset(
@@ -211,8 +215,10 @@ _CALLS = frozenset(
 _PLAIN_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
-def _role_of_item(kind: str) -> Role | None:
+def _role_of_item(kind: str, role: Any) -> Role | None:
     """The role of an item of the Responses API with this type; None if it is no such item."""
+    if role == "developer":
+        return "system"
     if kind.endswith("_output") and kind not in ("tool_search_output", "program_output"):
         return "tool"
     if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS):
@@ -239,4 +245,5 @@ def _item(value: Any, kind: str, role: Role, model: str) -> Shape:
         id = field(value, "call_id") or field(value, "id") or ""
         calls = (CallFacts(id, field(value, "name") or kind),)
     reference = kind == "item_reference"
-    return Shape("assistant", tuple(texts), tokens, calls, step=True, reference=reference)
+    step = role == "assistant"
+    return Shape(role, tuple(texts), tokens, calls, step=step, reference=reference)

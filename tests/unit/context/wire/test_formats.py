@@ -236,6 +236,7 @@ UNKNOWN: dict[str, Any] = {
     "a result of no call": {"role": "tool", "content": "rain"},
     "number": {"role": "user", "content": 5},
     "object": {"role": "user", "content": {"text": "Hello"}},
+    "an answer of unknown fields": {"role": "assistant", "blocks": [{"words": "Hello"}]},
 }
 
 
@@ -434,6 +435,55 @@ def test_geminis_own_tools_are_read() -> None:
         sent = trim_messages(whole, max_tokens=400, reserve=0, counter=BYTES4)
         assert sent == whole
         assert sent.tokens > len(LONG) // 4
+
+
+def test_an_answer_with_nothing_in_it_is_read() -> None:
+    """It was stopped, for safety or for its length. JSON leaves out what is empty."""
+    gemini = {"role": "user", "parts": [{"text": "q"}]}
+    empty: list[tuple[Any, Any]] = [
+        (gemini, {"role": "model", "parts": []}),
+        (gemini, {"role": "model"}),
+        (gemini, SimpleNamespace(role="model", parts=[])),
+        (gemini, SimpleNamespace(role="model", parts=None)),
+        (asks("q"), {"role": "assistant", "annotations": []}),
+    ]
+    for asked, answer in empty:
+        whole = [asked, answer, asked]
+        assert trim_messages(whole, max_tokens=99) == whole
+
+
+def test_additional_tools_are_the_developers_or_of_the_models_step() -> None:
+    """OpenAI's Responses API: as input they stand like a system prompt, else among the items."""
+    tool = {"type": "function", "name": "look", "parameters": {}, "description": LONG}
+    given = {"type": "additional_tools", "role": "developer", "tools": [tool]}
+    thought = {"type": "reasoning", "id": "rs", "summary": []}
+    found = {"type": "additional_tools", "role": "tool", "id": "at", "tools": [tool]}
+    call = {"type": "function_call", "call_id": "1", "name": "look", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "1", "output": "ok"}
+    step = [thought, found, call, output]
+    whole = [given, asks("q"), *step, asks("next")]
+    sent = trim_messages(whole, max_tokens=400, reserve=0, counter=BYTES4)
+    assert sent == whole
+    assert sent.tokens > 2 * len(LONG) // 4
+    sent = trim_messages(whole, max_tokens=200, reserve=0, counter=BYTES4)
+    assert sent == [given, asks("next")]
+
+
+def test_bedrocks_changes_of_the_tools_are_read() -> None:
+    tool = {"tool": {"type": "function", "name": "look"}}
+    for change in ({"toolAddition": tool}, {"toolRemoval": tool}):
+        system = {"role": "system", "content": [change]}
+        whole = [{"role": "user", "content": [{"text": "q"}]}, system]
+        sent = trim_messages(whole, max_tokens=99, counter=BYTES4)
+        assert sent == whole
+        assert sent.tokens > trim_messages(whole[:1], max_tokens=99, counter=BYTES4).tokens
+
+
+def test_the_trigger_of_a_compaction_stays_at_the_end() -> None:
+    """OpenAI's Responses API refuses it in any other place."""
+    trigger = {"type": "compaction_trigger"}
+    whole = [asks(LONG), asks("q"), trigger]
+    assert trim_messages(whole, max_tokens=40, reserve=0, counter=BYTES4) == whole[1:]
 
 
 BESIDE: dict[str, tuple[list[Any], Any]] = {
