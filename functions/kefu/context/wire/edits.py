@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kefu.context.wire.parts import Path, ResultText
+from kefu.context.wire.parts import USERS_PARTS, Path, ResultText
 from kefu.context.wire.shapes import shape_of
 from kefu.messages import Message, field
 
@@ -129,8 +129,10 @@ def question_like(value: Any, text: str) -> Any:
     parts = field(value, "parts")
     if field(value, "kind") == "request":  # pydantic-ai's
         if not isinstance(value, Mapping):
-            prompt = next(part for part in parts if part.part_kind == "user-prompt")
-            return type(value)(parts=[type(prompt)(content=text)])
+            prompt = next(part for part in parts if part.part_kind in USERS_PARTS)
+            spoken = prompt.part_kind == "speech"
+            said = {"speaker": "user", "transcript": text} if spoken else {"content": text}
+            return type(value)(parts=[type(prompt)(**said)])
         return {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]}
     if parts:
         made = {"role": "user", "parts": [text_part(text, _part_type(parts))]}

@@ -98,6 +98,8 @@ _RESULTS = ("content", "output", "result", "response")
 _CALL_TYPES = frozenset({"tool_use", "tool-call", "tool_call", "function_call"})
 _TEXT_TYPES = ("text", "input_text", "output_text")
 RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
+USERS_PARTS = ("user-prompt", "speech")
+"""Parts of pydantic-ai's requests that the user wrote or spoke."""
 # Bedrock's and Gemini's parts have no type; they have one field with this name.
 _CALL_FIELDS = ("toolUse", "functionCall", "function_call")
 _TOOL_FIELDS = (*_CALL_FIELDS, "toolResult", "functionResponse", "function_response")
@@ -198,7 +200,7 @@ def _read_interface_part(part: Any, kind: str, path: Path, facts: PartFacts) -> 
 
 def read_part(part: Any, path: Path, facts: PartFacts) -> None:
     """Read a part of pydantic-ai's messages."""
-    kind, content = field(part, "part_kind"), field(part, "content")
+    kind, content = field(part, "part_kind"), field(part, "content") or field(part, "transcript")
     if kind == "tool-call":
         _add_call(part, facts, ())
     elif kind == "tool-return" or (kind == "retry-prompt" and field(part, "tool_name")):

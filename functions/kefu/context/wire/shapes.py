@@ -13,6 +13,7 @@ from typing import Any
 from kefu.context.cost import json_of
 from kefu.context.wire.parts import (
     RESULT_TYPES,
+    USERS_PARTS,
     CallFacts,
     PartFacts,
     ResultText,
@@ -170,9 +171,8 @@ def _of_parts(value: Any, model: str) -> Shape:
     if "system-prompt" in kinds:  # often with the question beside it, so that both are kept
         return facts.shape("system")
     # A retry without a tool is no question of the user's: it belongs to the turn before it.
-    return facts.shape(
-        "user" if "user-prompt" in kinds else "tool" if facts.results else "assistant"
-    )
+    is_users = not kinds.isdisjoint(USERS_PARTS)
+    return facts.shape("user" if is_users else "tool" if facts.results else "assistant")
 
 
 def _has(value: Any, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -467,6 +468,52 @@ def test_additional_tools_are_the_developers_or_of_the_models_step() -> None:
     assert sent.tokens > 2 * len(LONG) // 4
     sent = trim_messages(whole, max_tokens=200, reserve=0, counter=BYTES4)
     assert sent == [given, asks("next")]
+
+
+@dataclass
+class Speech:
+    """Like pydantic-ai's `SpeechPart`."""
+
+    speaker: str
+    transcript: str
+    part_kind: str = "speech"
+
+
+@dataclass
+class Request:
+    """Like pydantic-ai's `ModelRequest` and `ModelResponse`."""
+
+    parts: list[Speech]
+    kind: str = "request"
+
+
+def spoken(text: str) -> dict[str, Any]:
+    part = {"part_kind": "speech", "speaker": "user", "transcript": text}
+    return {"kind": "request", "parts": [part]}
+
+
+def test_what_the_user_spoke_is_a_question() -> None:
+    """A pydantic-ai session of speech, as objects and as JSON; a summary is in its format."""
+    said = {"part_kind": "speech", "speaker": "assistant", "transcript": LONG}
+    answer = {"kind": "response", "parts": [said]}
+    texts = [spoken("first"), answer, spoken("second"), answer, spoken("third"), answer]
+    for whole in (texts, [objects(message) for message in texts]):
+        options: Any = {"max_tokens": 150, "reserve": 0, "counter": BYTES4}
+        sent = trim_messages(whole, **options)
+        assert sent == whole[4:]
+        assert sent.tokens > len(LONG) // 4
+        options["max_tokens"] = 300
+        first = trim_messages(whole, strategy="summary", **options)
+        assert first.to_summarize
+        state = first.to_summarize.with_summary("They asked.", first.state)
+        sent = trim_messages(whole, strategy="summary", state=state, **options)
+        assert "They asked." in str(sent[0])
+        assert sent[1:] == whole[4:]
+
+
+def objects(message: dict[str, Any]) -> Any:
+    """The message as an object with parts as objects."""
+    return Request([Speech(**part) for part in message["parts"]], message["kind"])
 
 
 def test_bedrocks_changes_of_the_tools_are_read() -> None:
