@@ -19,8 +19,9 @@ export function fillScreen(panel: HTMLElement, signal: AbortSignal): void {
   const fit = (): void => {
     // If the visitor has zoomed in, the visible area is smaller on purpose.
     if (viewport?.scale !== 1) return;
-    panel.style.setProperty("--top", `${viewport.offsetTop}px`);
-    panel.style.setProperty("--height", `${viewport.height}px`);
+    const zoom = panel.currentCSSZoom ?? 1;
+    panel.style.setProperty("--top", `${viewport.offsetTop / zoom}px`);
+    panel.style.setProperty("--height", `${viewport.height / zoom}px`);
   };
   for (const type of ["resize", "scroll"]) viewport?.addEventListener(type, fit, options);
 }

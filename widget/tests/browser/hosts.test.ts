@@ -140,6 +140,25 @@ test("at four times the size it can be opened, asked and closed (W12)", async ()
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
 });
 
+test("on a page that zooms itself, the panel is inside the window (W12)", async () => {
+  const url = it.site.page("/", blank("html{zoom:1.25}", { "data-open": "" }));
+  const { page, panel } = await it.open(url, { viewport: { width: 1_000, height: 700 } });
+  // The last one is the part of a phone's screen that its keyboard leaves.
+  for (const [width, height] of [
+    [1_000, 700],
+    [390, 700],
+    [390, 500],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await eventually(async () => {
+      const { left, top, right, bottom } = await panel.evaluate((node) =>
+        node.getBoundingClientRect().toJSON(),
+      );
+      return [left >= 0, top >= 0, right <= width, bottom <= height];
+    }, Array(4).fill(true));
+  }
+});
+
 /** Changes of globals by older libraries, monitors and careless pages before the widget runs. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   "an old library: prototypes extended, Array.from and bind replaced":

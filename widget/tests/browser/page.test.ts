@@ -229,12 +229,12 @@ for (const [attributes, side] of [
           window.ChatWidget?.toggle();
           getComputedStyle(node).opacity;
           for (const animation of node.getAnimations()) animation.currentTime = 80;
-          const { transform, transformOrigin, display, opacity } = getComputedStyle(node);
+          const { scale, transformOrigin, display, opacity } = getComputedStyle(node);
           const [x = 0, y] = transformOrigin.split(" ").map(Number.parseFloat);
           const found = {
             side: x > 0 ? "right" : "left",
             isAtBottom: y === (node as HTMLElement).offsetHeight,
-            isSmaller: new DOMMatrix(transform).a < 1,
+            isSmaller: Number(scale) < 1,
             isFaint: Number(opacity) < 1,
             display,
           };
