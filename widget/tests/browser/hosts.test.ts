@@ -159,6 +159,26 @@ test("on a page that zooms itself, the panel is inside the window (W12)", async 
   }
 });
 
+// Firefox cannot be given the areas.
+testInChromium("nothing of the panel is behind a notch (W12)", async () => {
+  const { page, launcher, panel, input } = await it.visit(
+    {},
+    { viewport: { width: 844, height: 390 } },
+  );
+  const session = await page.context().newCDPSession(page);
+  const insets = { top: 30, right: 59, bottom: 21, left: 59 };
+  await session.send("Emulation.setSafeAreaInsetsOverride", { insets });
+  await launcher.click();
+  for (const part of [panel.locator(".mark").first(), panel.locator(".close"), input]) {
+    const { left, top, right, bottom } = await part.evaluate((node) =>
+      node.getBoundingClientRect().toJSON(),
+    );
+    expect([left >= 59, top >= 30, right <= 844 - 59, bottom <= 390 - 21]).toEqual(
+      Array(4).fill(true),
+    );
+  }
+});
+
 /** Changes of globals by older libraries, monitors and careless pages before the widget runs. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   "an old library: prototypes extended, Array.from and bind replaced":
