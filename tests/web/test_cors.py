@@ -90,8 +90,8 @@ async def test_c18_preflight_of_an_allowed_page(shared: Stage, path: str) -> Non
     assert response.status_code in (200, 204)
     assert response.headers["Access-Control-Allow-Origin"] == ORIGIN
     assert "POST" in response.headers["Access-Control-Allow-Methods"]
-    # A page's own monitor adds headers to each request of the page, such as traceparent. The star is
-    # for all of them, but not for Authorization.
+    # A page's own monitor adds headers to each request of the page, such as traceparent. The star
+    # is for all of them, but not for Authorization.
     assert response.headers["Access-Control-Allow-Headers"] == "*, Authorization"
     assert "origin" in response.headers["Vary"].lower()
     assert "Access-Control-Allow-Credentials" not in response.headers
