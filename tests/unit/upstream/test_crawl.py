@@ -596,6 +596,23 @@ async def test_g9_a_page_whose_canonical_leads_back_to_it_is_learnt(
     assert second.of("unchanged") == first.of("learnt")
 
 
+async def test_g9_of_versions_of_a_page_today_s_is_learnt_unless_another_is_named(
+    site: Site,
+) -> None:
+    """Docusaurus has a banner on old and on coming versions, which are their own canonicals."""
+    site.pages = {"/help/": html("Help", "fee", "1.0/fee", "next/fee"), "/help/fee": html("Fee")}
+    for name in ("1.0", "next"):
+        head = f"<link rel=canonical href=/help/{name}/fee>"
+        banner = "<div class='theme-doc-version-banner alert'>See <a href=/help/fee>today's</a></div>"
+        body = f"{banner}<p>The fee of the version {name}.</p>"
+        site.pages[f"/help/{name}/fee"] = html("Fee", head=head, body=body)
+    found = await crawl(site)
+    assert found.of("learnt") == {"/help/", "/help/fee"}
+    assert found.of("skipped") == {"/help/1.0/fee", "/help/next/fee"}
+    old = await crawl(site, path="/help/1.0/fee")
+    assert old.of("learnt") == {"/help/1.0/fee"}
+
+
 @pytest.mark.parametrize("links", [("a", "a/"), ("a/", "a"), ("a/", "b"), ("b", "a/")])
 async def test_g9_a_page_with_and_without_a_slash_is_learnt_once(
     site: Site, links: tuple[str, ...]

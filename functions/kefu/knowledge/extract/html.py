@@ -29,6 +29,8 @@ _TOOLS = (
 redirects and the sign-in.
 """
 _LINKS = f"a[href]:not([rel~=nofollow i], {_TOOLS})"
+_NEWEST = ".theme-doc-version-banner a[href]"
+"""The link of Docusaurus from a page of an old or a coming version to the one of today."""
 _LOCKED = "main input[type=password], [role=main] input[type=password]"
 _REFRESH = re.compile(r"\s*\d+(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
@@ -42,7 +44,9 @@ LOADING_TEXT_BYTES = 80
 class Html(NamedTuple):
     page: PageText
     canonical: str = ""
-    """The address that the page names as its own; empty when it names none."""
+    """The address that the page names as its own, or as its newest version; empty when it names
+    none.
+    """
     indexed: bool = True
     """False when the page asks not to be indexed."""
     links: tuple[str, ...] = ()
@@ -94,7 +98,8 @@ class _Head:
         self.title = SPACE.sub(" ", title.text()).strip() if title else ""
 
     def canonical(self) -> str:
-        link = self._tree.css_first("link[rel~=canonical][href]")
+        canonical = self._tree.css_first("link[rel~=canonical][href]")
+        link = self._tree.css_first(_NEWEST) or canonical
         return (absolute(self.base, link.attributes["href"] or "") or "") if link else ""
 
     def translations(self) -> tuple[str, ...]:
