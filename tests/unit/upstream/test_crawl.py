@@ -545,6 +545,33 @@ async def test_g9_a_header_can_keep_a_page_from_being_learnt(
 
 
 @pytest.mark.parametrize(
+    ("meta", "header", "is_learnt"),
+    [
+        ("noindex, follow", "", True),
+        ("", "noindex", True),
+        ("NOINDEX, NOFOLLOW", "", False),
+        ("none", "", False),
+        ("noindex", "nofollow", False),
+    ],
+)
+async def test_g9_a_list_of_posts_that_is_not_learnt_leads_to_its_posts(
+    site: Site, meta: str, header: str, is_learnt: bool
+) -> None:
+    """So plugins of WordPress write the archives that alone link to older posts."""
+    head = f"<meta name=robots content='{meta}'>"
+    listed = html("2024", "/help/posts/old", "/help/2024?sort_by=name", head=head)
+    site.pages = {
+        "/help/": html("Blog", "2024"),
+        "/help/2024": listed._replace(more={"X-Robots-Tag": header}),
+        "/help/posts/old": html("Old"),
+    }
+    found = await crawl(site)
+    assert found.outcomes["/help/2024"].reason == "asks not to be indexed (noindex)"
+    assert ("/help/posts/old" in found.of("learnt")) is is_learnt
+    assert not site.asked["/help/2024?sort_by=name"]
+
+
+@pytest.mark.parametrize(
     ("asked", "to", "is_whole"),
     [
         ("/help/", "/help/wiki/Start", True),

@@ -51,7 +51,8 @@ class Html(NamedTuple):
     """False when the page asks not to be indexed."""
     links: tuple[str, ...] = ()
     """Absolute addresses without fragments, in order. Links with `rel=nofollow` are left out, such
-    as those that put a product into the cart, and the tools of a wiki.
+    as those that put a product into the cart, and the tools of a wiki, and all of a page that asks
+    not to follow them.
     """
     asks_for_login: bool = False
     needs_script: bool = False
@@ -67,7 +68,8 @@ class Html(NamedTuple):
 def read_html(html: str | bytes, url: str) -> Html:
     tree = LexborHTMLParser(html)
     head, data = _Head(tree, url), list(objects(tree))
-    canonical, indexed, links = head.canonical(), head.indexed(), head.links()
+    canonical, robots = head.canonical(), head.robots()
+    links = head.links() if may_be_followed(robots) else ()
     refresh, translations = head.refresh(), head.translations()
     login, locked = (tree.css_first(one) is not None for one in ("input[type=password]", _LOCKED))
     has_script = head.has_script()
@@ -82,7 +84,8 @@ def read_html(html: str | bytes, url: str) -> Html:
     size = sum(len(one.text.encode(errors="replace")) for one in counted)
     waits = has_script and seen == len(blocks) and (not blocks or _waits(tree, blocks))
     login = login and size < SIGN_IN_BYTES
-    return Html(page, canonical, indexed, links, login, waits, tuple(notes), refresh, translations)
+    indexed, noted = may_be_indexed(robots), tuple(notes)
+    return Html(page, canonical, indexed, links, login, waits, noted, refresh, translations)
 
 
 class _Head:
@@ -120,10 +123,9 @@ class _Head:
             for node in self._tree.css("script")
         )
 
-    def indexed(self) -> bool:
+    def robots(self) -> str:
         tags = self._tree.css("meta[name=robots i], meta[name=kefu i]")
-        content = " ".join((tag.attributes.get("content") or "") for tag in tags)
-        return may_be_indexed(content)
+        return " ".join((tag.attributes.get("content") or "") for tag in tags)
 
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
@@ -148,6 +150,11 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 def may_be_indexed(directives: str) -> bool:
     """Whether the robots directives of a page, from its `meta` or its header, allow to learn it."""
     return not re.search(r"\b(noindex|none)\b", directives.lower())
+
+
+def may_be_followed(directives: str) -> bool:
+    """Whether the robots directives of a page allow to follow its links."""
+    return not re.search(r"\b(nofollow|none)\b", directives.lower())
 
 
 def _structured(data: Sequence[Json], blocks: Sequence[Block], head: _Head) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from kefu import __version__
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.extract.html import may_be_indexed
+from kefu.knowledge.extract.html import may_be_followed, may_be_indexed
 from kefu.knowledge.learning import TRANSLATIONS, PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import check_text, end_of, is_passing, noted
@@ -279,10 +279,14 @@ class Crawler:
             read, remark = self._reader.page(found.body, end, found.url, charset=found.charset)
         except Unreadable as error:
             raise Refused(str(error)) from None
-        if not (read.indexed and may_be_indexed(found.robots)):
+        indexed = read.indexed and may_be_indexed(found.robots)
+        links = read.links if may_be_followed(found.robots) else ()
+        for link in (*links, *read.translations, read.refresh):
+            # Lists that are not indexed lead to posts, and with parameters to lists without end.
+            if indexed or "?" not in link:
+                self._enqueue(link)
+        if not indexed:
             raise Refused("asks not to be indexed (noindex)", "skipped")
-        for link in (*read.links, *read.translations, read.refresh):
-            self._enqueue(link)
         if read.refresh and (target := self._scope.address(read.refresh)) != found.url:
             return PageOutcome(found.url, "skipped", f"leads to {target}")
         canonical = self._scope.address(read.canonical) if read.canonical else found.url
