@@ -133,19 +133,24 @@ def _limited(text: str) -> Iterator[str]:
 
 
 def _joined(parts: Iterable[_Section]) -> Iterator[_Section]:
-    """Small neighbours become one passage; each keeps its own heading as a line of its text."""
+    """Small neighbours become one passage; each keeps its own heading as a line of its text, with
+    those above it that the neighbour before it does not have.
+    """
     kept: _Section | None = None
+    above: Sequence[str] = ()
     for part in parts:
         if kept and kept.is_bare:
             kept = _under(kept, part)
         elif kept and _fits(kept.size, part.size):
-            own = [text for text in part.headings if text not in kept.headings]
+            paths = enumerate(part.headings, 1)
+            own = [text for n, text in paths if part.headings[:n] != above[:n]]
             kept.inside += own
             kept.texts += own + part.texts
         else:
             if kept:
                 yield kept
             kept = part
+        above = part.headings
     if kept and kept.texts:
         yield kept
 

@@ -41,6 +41,15 @@ def test_small_sections_are_joined_and_keep_their_headings() -> None:
     assert only.inside == ("Taxes",)
 
 
+def test_a_heading_above_several_small_sections_is_a_line_once() -> None:
+    """It stood before each of them, such as before each question of a short list."""
+    blocks = [Block("Ask us."), Block("Stay", 2), Block("Pets?", 3), Block("Yes.")]
+    blocks += [Block("Children?", 3), Block("Yes."), Block("Pay", 2), Block("Cards?", 3)]
+    (only,) = passages(page(*blocks, Block("No.")))
+    assert only.text == "Ask us.\nStay\nPets?\nYes.\nChildren?\nYes.\nPay\nCards?\nNo."
+    assert only.inside == ("Stay", "Pets?", "Children?", "Pay", "Cards?")
+
+
 def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
     cut = passages(page(Block("Prices", 2), Block("Europe", 2, "eu"), Block(LONG)))
     assert [one.text for one in cut] == [f"Prices\n{LONG}"]
