@@ -630,7 +630,7 @@ async def test_g9_of_versions_of_a_page_today_s_is_learnt_unless_another_is_name
     site.pages = {"/help/": html("Help", "fee", "1.0/fee", "next/fee"), "/help/fee": html("Fee")}
     for name in ("1.0", "next"):
         head = f"<link rel=canonical href=/help/{name}/fee>"
-        banner = "<div class='theme-doc-version-banner alert'>See <a href=/help/fee>today's</a></div>"
+        banner = "<div class=theme-doc-version-banner>See <a href=/help/fee>today's</a></div>"
         body = f"{banner}<p>The fee of the version {name}.</p>"
         site.pages[f"/help/{name}/fee"] = html("Fee", head=head, body=body)
     found = await crawl(site)

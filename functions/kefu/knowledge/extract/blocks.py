@@ -118,7 +118,9 @@ class _Walk:
             self._level = int(tag[1])
         self._is_pre = self._is_pre or tag == "pre"
         anchor = node.attributes.get("id") or (node.attributes.get("name") if tag == "a" else None)
-        if anchor and tag not in {"body", "main"}:
+        if tag == "main":
+            self._anchor = ""
+        elif anchor and tag != "body":
             self._anchor = anchor
 
     def _begin(self, tag: str, node: LexborNode) -> Iterator[Block]:

@@ -23,7 +23,9 @@ _NEVER = (
     " .nav-panel, .nav_table, table.header:has(a[href]), .header:has(a[rel~=contents]),"
     " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
     " a.headerlink[href^='#'], .viewcode-link, .viewcode-back, .prev-next-area,"
-    " .related-pages:has(.page-info), .toc-title, .onthispage, .sourcelink"
+    " .related-pages:has(.page-info), .toc-title, .onthispage, .sourcelink,"
+    " .theme-edit-this-page, .theme-last-updated, .VPNav, .VPLocalNav, .VPDocFooter,"
+    " footer > .meta.sl-flex, .post-toc, figure.highlight .gutter"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
 _SPOKEN = ":is(.sr-only, .visually-hidden)"

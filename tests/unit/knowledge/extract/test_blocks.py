@@ -53,6 +53,14 @@ def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
     assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
 
 
+def test_the_text_at_the_begin_of_a_page_has_no_anchor_of_the_layout() -> None:
+    """Docusaurus gives such an id to what is around the main part."""
+    (title,) = blocks(
+        "<div id=__docusaurus_skipToContent_fallback><main><h1>Hours</h1></main></div>"
+    )
+    assert not title.anchor
+
+
 @pytest.mark.parametrize("mark", ["¶", "#", "\u200b", "\uf0c1"])
 def test_g35_a_heading_has_no_mark_for_its_link(mark: str) -> None:
     """So write Sphinx, Docusaurus, VitePress and Read the Docs their links to a heading."""

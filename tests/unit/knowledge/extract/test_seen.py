@@ -121,11 +121,14 @@ def test_g35_code_is_learnt_without_the_name_of_its_language() -> None:
         """<div class=chroma><table><td><pre><span class=lnt>1\n</span><span class=lnt>2\n</span>
         </pre></td><td><pre>make\nrun</pre></td></table></div>""",
         """<pre class=chroma><span class=ln>1</span>make\n<span class=ln>2</span>run</pre>""",
+        """<figure class="highlight sh"><table><td class=gutter><pre><span class=line>1</span><br>
+        <span class=line>2</span></pre></td><td class=code><pre><span class=line>make</span><br
+        ><span class=line>run</span></pre></td></table></figure>""",
         "<pre class='code linenos'>make\nrun</pre>",
     ],
 )
 def test_g35_code_is_learnt_without_the_numbers_of_its_lines(code: str) -> None:
-    """So Material for MkDocs, Sphinx, Pygments, Jekyll and Hugo write them."""
+    """So Material for MkDocs, Sphinx, Pygments, Jekyll, Hugo and Hexo write them."""
     assert texts(f"<main>{code}</main>") == ["make\nrun"]
 
 
@@ -278,6 +281,26 @@ def test_g35_the_ways_to_other_pages_of_a_manual_of_sphinx_are_no_text(ways: str
         "Fresh.",
         "Rolls are rounder than buns.",
     ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        """<footer><b>Sales</b><a href=https://git.example/1 class=theme-edit-this-page>Edit</a>
+        <span class=theme-last-updated>Last updated on <b><time>Mar 9</time></b> by <b>Ann</b>
+        </span></footer>""",
+        """<p>Sales</p><header class=VPNav><p class=label>Appearance</header><div class=VPLocalNav>
+        <button aria-expanded=false aria-controls=a>Menu</button></div><footer class=VPDocFooter><a
+        href=https://git.example/1>Edit</a><p class=VPLastUpdated>Last updated:</footer>""",
+        """<p>Sales</p><footer class=sl-flex><div class="meta sl-flex"><a href=https://git.example/1>
+        Edit page</a><p>Last updated: <time>Mar 9</time></div></footer>""",
+        """<p>Sales</p><div class="post-toc animated"><ol><li><a href=#a><span>1.1.</span> Fees</a>
+        </ol></div>""",
+    ],
+)
+def test_g35_lines_for_the_editors_of_a_page_and_its_contents_are_no_text(lines: str) -> None:
+    """So Docusaurus, VitePress, Starlight and Hexo's NexT write them."""
+    assert texts(f"<main><p>Fees</p>{lines}</main>") == ["Fees", "Sales"]
 
 
 def test_g13_a_title_that_also_names_its_part_is_text() -> None:
