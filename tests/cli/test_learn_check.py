@@ -16,6 +16,7 @@ ACCORDION = """<h3><button aria-expanded=false aria-controls=a>Can I cancel?</bu
 <div id=a hidden>Within a day of the order.</div>"""
 FORM = "<form><p>The workshop repairs zips and soles.</p><label>Your shoe size</label></form>"
 GBK = "<meta charset=gbk><title>退货</title><p>七天内可以无理由退货，运费由我们承担。"
+NOTICE = "Dieser Inhalt ist noch nicht in deiner Sprache verfügbar."
 TERMS = [f"Condition {n} of the sale says what holds on day {n} of it." for n in range(20)]
 
 
@@ -105,3 +106,23 @@ def test_g32_a_site_whose_pages_do_not_find_themselves_fails(tmp_path: Path) -> 
     assert done.returncode == 4, done.stdout
     assert "of the pages do not find themselves; 3% are allowed." in done.stderr
     assert len(lines_below(done.stdout, "Pages that their title does not find", running)) >= 7
+
+
+@pytest.mark.slow
+def test_g34_a_page_that_is_not_translated_yet_is_found_by_the_other_language(
+    tmp_path: Path,
+) -> None:
+    """Starlight shows the text of the first language there, and no visitor lacks it."""
+    names = ("boots", "tents", "maps")
+    with served(Site()) as site:
+        for name in names:
+            head = f"""<link rel=alternate hreflang=en href=/{name}>
+            <link rel=alternate hreflang=de href=/de/{name}>"""
+            text = f"<p>All about {name} and how to use them.</p><h2>How to wash the {name}</h2>"
+            page = html(name.title(), head=head, body=f"{text}<p>Wash them by hand.</p>")
+            other = page.body.replace(b"lang=en>", b"lang=de>") + NOTICE.encode()
+            site.pages |= {f"/{name}": page, f"/de/{name}": Answer(other)}
+        site.pages["/"] = html("Shop", *names, body="<p>We sell all of it.</p>")
+        done = check(site, tmp_path)
+    assert "Check: 7 of 7 pages are found by their title" in done.stdout
+    assert done.returncode == 0

@@ -13,6 +13,7 @@ from kefu.knowledge.learning import Learnt
 from kefu.knowledge.lists import without_begins
 from kefu.knowledge.pages import FiledPage, PageText, Passage
 from kefu.knowledge.terms import terms, unnumbered
+from kefu.knowledge.translations import groups
 
 AMONG = 5
 """A page is found if it is among so many passages."""
@@ -70,7 +71,7 @@ Find = Callable[[str, int], Sequence[PassageHit]]
 
 def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Findings:
     """Check a file: its `parts`, its `pages` as they were read, and how it answers questions."""
-    asking = _Interview(parts, find)
+    asking = _Interview(parts, find, groups(pages))
     lost, missed = asking.titles(), asking.headings()
     split = parted(one.page for one in pages)
     own = {one.url: {block.text for block in one.blocks} for one in split.own}
@@ -91,11 +92,16 @@ def check(parts: Sequence[FiledPage], pages: Sequence[Learnt], find: Find) -> Fi
 
 
 class _Interview:
-    """Asks the file questions, and notes the passages that were found."""
+    """Asks the file questions, and notes the passages that were found. A page is also found by its
+    translation, of which a visitor gets the one in their language.
+    """
 
-    def __init__(self, parts: Sequence[FiledPage], find: Find) -> None:
+    def __init__(
+        self, parts: Sequence[FiledPage], find: Find, translations: Mapping[str, str]
+    ) -> None:
         self._parts = parts
         self._find = find
+        self._translations = translations
         self._reached = set[tuple[int, str]]()
         self._same = Counter(
             text for one in parts for text in {_key(name) for name in (one.title, *_headings(one))}
@@ -142,9 +148,13 @@ class _Interview:
             found = self._find(question, AMONG)
             self._reached.update((one.part, one.text) for one in found)
             # A name of signs alone, such as "%", cannot be asked.
-            if terms(question, "") and not any(one.page == doubt.page for one in found):
+            pages = {self._group(one.page) for one in found}
+            if terms(question, "") and self._group(doubt.page) not in pages:
                 doubts.append(doubt)
         return doubts
+
+    def _group(self, page: str) -> str:
+        return self._translations.get(page, page)
 
 
 def _key(text: str) -> str:
