@@ -12,10 +12,15 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from kefu.__main__ import main as kefu
+from tests.fakes.forked import ForkedProcess
 from tests.fakes.running import Running
+
+STARTED = (sys.executable, "-m", "kefu")
+"""The program that starts Python and imports Kefu, as a user's shell does."""
 
 # The child makes this its controlling terminal, as a shell does for a job, so that Ctrl-C sends a
 # signal. The tests may run in the background of a script, which ignores it.
@@ -39,28 +44,38 @@ class PseudoTerminal(Running):
         environment: Mapping[str, str],
         folder: Path,
         *,
-        stdout: int | None = None,
-        background: bool = False,
-        program: Sequence[str] = (sys.executable, "-m", "kefu"),
+        stdout: Path | None = None,
+        program: Sequence[str] = (),
+        main: Callable[[Sequence[str]], int] = kefu,
     ) -> None:
-        """`background`: start it as a shell does with `&`."""
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        command = [*program, *arguments]
-        if background:
-            command = ["/bin/sh", "-c", 'set -m; "$@" & wait $!', "sh", *command]
-        started = _OWN.replace("ARGS", repr((command[0], command)))
-        self.process = subprocess.Popen(
-            [sys.executable, "-S", "-c", started],
-            stdin=slave,
-            stdout=slave if stdout is None else stdout,
-            stderr=slave,
-            start_new_session=True,
-            cwd=folder,
-            env={"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **environment},
-        )
-        self._before = termios.tcgetattr(slave)
-        os.close(slave)
+        """`main` runs in a fork of a process that has imported Kefu; `program` is started anew."""
+        self._master, self._slave = pty.openpty()
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self._before = termios.tcgetattr(self._slave)
+        environment = {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **environment}
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        if program:
+            command = [*program, *arguments]
+            self.process = subprocess.Popen(
+                [sys.executable, "-S", "-c", _OWN.replace("ARGS", repr((command[0], command)))],
+                stdin=self._slave,
+                stdout=self._slave,
+                stderr=self._slave,
+                start_new_session=True,
+                cwd=folder,
+                env=environment,
+            )
+        else:
+            terminal = Path(os.ttyname(self._slave))
+            self.process = ForkedProcess(
+                arguments,
+                folder=folder,
+                environment=environment,
+                stdin=str(terminal),
+                stdout=stdout or terminal,
+                stderr=terminal,
+                main=main,
+            )
         self.raw = ""
         """All that was written to the screen."""
         self._seen = self._prompts = 0
@@ -124,5 +139,6 @@ class PseudoTerminal(Running):
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
+        os.close(self._slave)
         if self._master >= 0:
             os.close(self._master)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kefu.agent.tools import TOOLS
+from tests.cli import endless_chat
 from tests.cli.conftest import logged
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.behaviours import answer
@@ -45,8 +45,7 @@ def chat(
     (folder / "notes").write_text("hello")
     environment["PYTHONPATH"] = str(ROOT)
     arguments = ["chat", "--allow-host", f"127.0.0.1:{page.getsockname()[1]}"]
-    program = (sys.executable, "-m", "tests.cli.endless_chat")
-    with PseudoTerminal(arguments, environment, folder, program=program) as terminal:
+    with PseudoTerminal(arguments, environment, folder, main=endless_chat.main) as terminal:
         terminal.prompted()
         yield terminal
 

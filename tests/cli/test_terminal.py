@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import logged
-from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.cli.pseudo_terminal import STARTED, PseudoTerminal
 from tests.fakes.behaviours import answer, stall_after
 from tests.fakes.upstream import ScriptedUpstream
 
@@ -33,7 +33,8 @@ def test_a_chat_from_its_first_question_to_its_end(
     )
     upstream.script("*", answer("<final>It is 42.</final>"), asking="42")
     upstream.script("*", answer("<final>You said no.</final>"), asking="did not allow")
-    with PseudoTerminal(["chat", "--approve"], environment, folder) as terminal:
+    arguments = ["chat", "--approve"]
+    with PseudoTerminal(arguments, environment, folder, program=STARTED) as terminal:
         terminal.until("Session sess_")
         terminal.prompted()
         terminal.type("first\r")
@@ -109,7 +110,9 @@ def test_a_chat_in_the_background_is_not_stopped(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
     """S6: the shell stops a background process that changes the terminal's settings."""
-    with PseudoTerminal(["chat", "--once", "x"], environment, folder, background=True) as terminal:
+    as_job = ("/bin/sh", "-c", 'set -m; "$@" & wait $!', "sh", *STARTED)
+    arguments = ["chat", "--once", "x"]
+    with PseudoTerminal(arguments, environment, folder, program=as_job) as terminal:
         terminal.until("Hello from the model.")
         assert terminal.ended() == 0
 
@@ -205,16 +208,15 @@ def test_standard_output_gets_the_answers_alone(
     """
     upstream.script("*", answer("<thought>Well.</thought><final>**forty-two**</final>"))
     environment |= {"NO_COLOR": "1", "HOME": "/dev/null"}
-    with (folder / "out").open("wb") as out:
-        arguments = ["chat", "--no-log"]
-        with PseudoTerminal(arguments, environment, folder, stdout=out.fileno()) as terminal:
-            terminal.prompted()
-            terminal.type("x\r")
-            terminal.until("Well.")
-            terminal.prompted()
-            terminal.type(CTRL_D)
-            assert terminal.ended() == 0
-    assert (folder / "out").read_text() == "**forty-two**\n"
+    out = folder / "out"
+    with PseudoTerminal(["chat", "--no-log"], environment, folder, stdout=out) as terminal:
+        terminal.prompted()
+        terminal.type("x\r")
+        terminal.until("Well.")
+        terminal.prompted()
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
+    assert out.read_text() == "**forty-two**\n"
     assert "forty-two" not in terminal.text
     assert not re.search(r"\x1b\[(2|3[0-7])m", terminal.raw)
 
@@ -236,7 +238,7 @@ def test_one_may_leave_before_the_model_is_there(
     environment: dict[str, str], folder: Path, key: str, code: int
 ) -> None:
     """S5, S10: the chat ends at once, while the model is still being loaded."""
-    with PseudoTerminal(["chat"], environment, folder) as terminal:
+    with PseudoTerminal(["chat"], environment, folder, program=STARTED) as terminal:
         terminal.prompted()
         terminal.type(key)
         assert terminal.ended() == code

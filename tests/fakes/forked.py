@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class ForkedProcess:
-    """The part of subprocess.Popen that tests use."""
+    """The part of subprocess.Popen that tests use. A terminal as `stdin` is the process's own."""
 
     def __init__(
         self,
@@ -110,12 +110,17 @@ def _run(
     environment: dict[str, str],
     files: tuple[str, str, str],
 ) -> None:
+    # The first terminal that a session opens controls it: Ctrl-C sends a signal.
+    os.setsid()
     for number, path in enumerate(files):
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
         file = os.open(path, flags, 0o600)
         os.dup2(file, number)
         os.close(file)
+    # As Python opens them: each line is written at once to a terminal and to standard error.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open until the end
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     assert IMPORTS in sys.modules, "the imports failed, which multiprocessing does not report"
     os.chdir(folder)
     os.environ.clear()

@@ -7,6 +7,8 @@ import aiohttp
 import aws_lambda_powertools.logging
 import aws_lambda_powertools.metrics
 import boto3
+import prompt_toolkit.shortcuts
+import rich.markdown
 import uvicorn.lifespan.on
 import uvicorn.loops.uvloop
 import uvicorn.protocols.http.h11_impl
@@ -15,6 +17,7 @@ import uvicorn.protocols.http.httptools_impl
 import kefu.bootstrap.service
 import kefu.bootstrap.sessions
 import kefu.cli.admin_link
+import kefu.cli.chat
 import kefu.cli.serve
 import kefu.settings.all
 import kefu.stores.guarded.sessions
