@@ -130,7 +130,8 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
     cooldowns = GuardedCooldowns(store, time.time, on_degraded=degraded.append, pause=0.2)
     limits = GuardedLimits(store, MemoryStore(time.time), cooldowns.circuit)
     mine = cooling()
-    assert await limits.take("visitor", RATE) == 0
+    # With the long limit: a busy machine may need more than a chat's time to open the file.
+    assert await cooldowns.circuit.succeeds("opening", store.take("visitor", RATE))
     with locked(file, WRITERS):
         started = time.monotonic()
         assert await limits.take("visitor", RATE) == 0
