@@ -71,7 +71,7 @@ class PseudoTerminal(Running):
                 arguments,
                 folder=folder,
                 environment=environment,
-                stdin=str(terminal),
+                stdin=terminal,
                 stdout=stdout or terminal,
                 stderr=terminal,
                 main=main,

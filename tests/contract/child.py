@@ -1,6 +1,6 @@
-"""A separate process that uses one store: `python -m tests.contract.child STORE`.
+"""A separate process that uses one store.
 
-STORE is `sqlite:///FILE`, `postgresql://…` or `dynamodb://TABLE`. Each line on stdin is a JSON list
+It is `sqlite:///FILE`, `postgresql://…` or `dynamodb://TABLE`. Each line on stdin is a JSON list
 with the name of an operation and its arguments. Each line on stdout is the result, or
 {"unavailable": reason}. The first operation opens the store.
 """
@@ -11,10 +11,9 @@ import asyncio
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId,
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sql.store import SqlStore
 from kefu.stores.sqlite.store import SqliteStore
+from tests.fakes.forked import CONTEXT, ForkedProcess
 from tests.fakes.running import Running
 
 
@@ -32,18 +32,26 @@ class Child(Running):
     """The parent's side: starts the process, sends operations and reads their results."""
 
     def __init__(self, store: str, environment: Mapping[str, str] | None = None) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.contract.child", store],
-            cwd=Path(__file__).parent.parent.parent,
-            env={**os.environ, **(environment or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+        read, self._stdin = CONTEXT.Pipe(duplex=False)
+        self._stdout, written = CONTEXT.Pipe(duplex=False)
+        self._lines = open(self._stdout.fileno(), closefd=False)  # noqa: SIM115 - until `stop`
+        self.process = ForkedProcess(
+            [store],
+            folder=Path.cwd(),
+            environment={**os.environ, **(environment or {})},
+            stdin=read,
+            stdout=written,
+            stderr=None,
+            main=main,
         )
+        read.close()
+        written.close()
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for end in (self._lines, self._stdin, self._stdout):
+            end.close()
 
     def ask(self, operation: str, *arguments: object) -> Any:
         self.begin(operation, *arguments)
@@ -60,13 +68,10 @@ class Child(Running):
         return False
 
     def begin(self, operation: str, *arguments: object) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps([operation, *arguments]) + "\n")
-        self.process.stdin.flush()
+        os.write(self._stdin.fileno(), json.dumps([operation, *arguments]).encode() + b"\n")
 
     def answer(self) -> Any:
-        assert self.process.stdout
-        line = self.process.stdout.readline()
+        line = self._lines.readline()
         assert line, "the child ended"
         return json.loads(line)
 
@@ -157,5 +162,6 @@ async def _main(url: str) -> None:
         print(json.dumps(answer), flush=True)
 
 
-if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1]))
+def main(arguments: Sequence[str]) -> int:
+    asyncio.run(_main(*arguments))
+    return 0

@@ -1,8 +1,8 @@
 """A process that opens an SQLite file as a server does, and dies on the way.
 
-`python -m tests.contract.killed FILE steps N` kills itself by SIGKILL after N steps of 100
-instructions of SQLite's virtual machine. `… bytes N` ends by SIGXFSZ in the middle of the write
-that would make a file longer than N bytes. With `steps 0` it prints the number of all steps.
+`main` with FILE, `steps` and N kills itself by SIGKILL after N steps of 100 instructions of
+SQLite's virtual machine. With `bytes` it ends by SIGXFSZ in the middle of the write that would make
+a file longer than N bytes. With `steps 0` it prints the number of all steps.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import os
 import resource
 import signal
 import sqlite3
-import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -61,7 +61,8 @@ async def opened(file: str) -> None:
     await store.aclose()
 
 
-def main(file: str, unit: str, number: str) -> None:
+def main(arguments: Sequence[str]) -> int:
+    file, unit, number = arguments
     if unit == "steps":
         STEPS.last = int(number)
     else:
@@ -71,7 +72,4 @@ def main(file: str, unit: str, number: str) -> None:
     sqlite3.connect = partial(sqlite3.connect, factory=Counted)  # type: ignore[assignment]
     asyncio.run(opened(file))
     print(STEPS.count)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return 0

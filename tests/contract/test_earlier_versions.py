@@ -10,8 +10,6 @@ import contextlib
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,18 +22,18 @@ from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.view import ChatExport, row
+from tests.contract import killed
 from tests.contract.killed import LONGEST
+from tests.fakes.forked import kefu
 from tests.fixtures.earlier import VERSIONS, copy_file, facts, is_in
 from tests.parts.plugin import daily
 
-ROOT = Path(__file__).parents[2]
 POINTS = [f"{tenths}/10" for tenths in range(1, 10)]
 
 
 def opened(file: Path, unit: str, number: int) -> tuple[int, str]:
     """The exit code and the output of a process that opens the file."""
-    command = [sys.executable, "-m", "tests.contract.killed", str(file), unit, str(number)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = kefu(str(file), unit, str(number), folder=file.parent, main=killed.main)
     return ran.returncode, ran.stdout + ran.stderr
 
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from kefu.__main__ import main as command
@@ -27,7 +28,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class ForkedProcess:
-    """The part of subprocess.Popen that tests use. A terminal as `stdin` is the process's own."""
+    """The part of subprocess.Popen that tests use. A terminal as `stdin` is the process's own.
+
+    A stream is a file, or an end of `CONTEXT.Pipe()`; `stderr=None` is that of the tests.
+    """
 
     def __init__(
         self,
@@ -35,13 +39,13 @@ class ForkedProcess:
         *,
         folder: Path,
         environment: Mapping[str, str],
-        stdout: Path,
-        stderr: Path,
-        stdin: str = os.devnull,
+        stdout: Path | Connection,
+        stderr: Path | None,
+        stdin: Path | Connection = Path(os.devnull),
         main: Callable[[Sequence[str]], int] = served.main,
     ) -> None:
-        """Runs it with these arguments in this folder; output is written to the two files."""
-        files = (stdin, str(stdout), str(stderr))
+        """Runs it with these arguments in this folder."""
+        files = (stdin, stdout, stderr)
         self._process = CONTEXT.Process(
             target=_run, args=(main, arguments, folder, dict(environment), files), daemon=True
         )
@@ -81,8 +85,11 @@ def kefu(
     folder: Path,
     environment: Mapping[str, str] | None = None,
     typed: str = "",
+    main: Callable[[Sequence[str]], int] = command,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end. `environment`: another one than that of the tests."""
+    """Runs a command to its end. `environment`: another one than that of the tests; `main`: another
+    program.
+    """
     with tempfile.TemporaryDirectory(prefix="kefu-test-") as name:
         stdin, stdout, stderr = (Path(name) / one for one in ("stdin", "stdout", "stderr"))
         stdin.write_text(typed, "utf-8")
@@ -90,10 +97,10 @@ def kefu(
             arguments,
             folder=folder,
             environment=os.environ if environment is None else environment,
-            stdin=str(stdin),
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            main=command,
+            main=main,
         )
         try:
             code = process.wait(120)
@@ -108,13 +115,19 @@ def _run(
     arguments: Sequence[str],
     folder: Path,
     environment: dict[str, str],
-    files: tuple[str, str, str],
+    files: tuple[Path | Connection, Path | Connection, Path | None],
 ) -> None:
     # The first terminal that a session opens controls it: Ctrl-C sends a signal.
     os.setsid()
-    for number, path in enumerate(files):
+    for number, stream in enumerate(files):
+        if stream is None:
+            continue
+        if isinstance(stream, Connection):
+            os.dup2(stream.fileno(), number)
+            stream.close()
+            continue
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
-        file = os.open(path, flags, 0o600)
+        file = os.open(stream, flags, 0o600)
         os.dup2(file, number)
         os.close(file)
     # As Python opens them: each line is written at once to a terminal and to standard error.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, ask, get
 from tests.fakes.fixtures import Staged
+from tests.fakes.forked import kefu
 from tests.fakes.service import Service
 from tests.fakes.stage import Stage, api_keys
 from tests.fakes.upstream import ScriptedUpstream
@@ -141,17 +140,9 @@ def test_l5_an_invalid_setting_stops_the_start_with_a_message_that_names_it(
     """T18: the message contains no value, because it might be a key."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     environment |= {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9/v1", name: value}
-    command = [sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"]
-    done = subprocess.run(
-        command,
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert done.returncode not in (0, None)
+    serve = ("serve", "--host", "127.0.0.1", "--port", "0")
+    done = kefu(*serve, folder=tmp_path, environment=environment)
+    assert done.returncode != 0
     assert name in done.stderr
     assert "Traceback" not in done.stderr
     if name != "KEFU_STORE":
