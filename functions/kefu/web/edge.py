@@ -45,7 +45,7 @@ EXPOSED = (
 )
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": "*, Authorization",
+    "Access-Control-Allow-Headers": "*, Content-Type, Authorization, X-Session-Token, X-User-Token",
     "Access-Control-Max-Age": "600",
 }
 _LONGEST_ORIGIN = 200

@@ -149,12 +149,18 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 
 def may_be_indexed(directives: str) -> bool:
     """Whether the robots directives of a page, from its `meta` or its header, allow to learn it."""
-    return not re.search(r"\b(noindex|none)\b", directives.lower())
+    return not _say(directives, "noindex")
 
 
 def may_be_followed(directives: str) -> bool:
     """Whether the robots directives of a page allow to follow its links."""
-    return not re.search(r"\b(nofollow|none)\b", directives.lower())
+    return not _say(directives, "nofollow")
+
+
+def _say(directives: str, one: str) -> bool:
+    # `max-image-preview:none` is about pictures alone.
+    found = re.search(rf"(?<!preview:)(?<!preview: )\b({one}|none)\b", directives.lower())
+    return found is not None
 
 
 def _structured(data: Sequence[Json], blocks: Sequence[Block], head: _Head) -> Iterator[Block]:

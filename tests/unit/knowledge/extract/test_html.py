@@ -92,6 +92,8 @@ def test_a_page_says_when_it_must_not_be_learnt() -> None:
     assert read_html(PAGE, URL).indexed
     noindex = PAGE.replace("<head>", "<head><meta name=ROBOTS content='NOINDEX, follow'>")
     assert not read_html(noindex, URL).indexed
+    pictures = noindex.replace("NOINDEX, follow", "index, max-image-preview:none")
+    assert read_html(pictures, URL).indexed
 
 
 def test_a_login_wall_and_a_page_that_needs_scripts_are_told_apart_from_text() -> None:
