@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _ENGLISH = """
 a about all also am an and any are as at be been being but by can could d did do does find for from
@@ -36,88 +37,110 @@ OTHERS = frozenset[str]().union(*OTHERS_BY_LANGUAGE.values())
 """The stop words of questions in other languages. Some are English words, too."""
 
 _ASKING = {
-    "de": "hallo guten tag morgen abend moin hi liebes team bitte danke vielen dank gerne gern habe"
-    " hätte haben hat eine frage fragen würde möchte wollte könnte könnten können könnt kannst"
-    " darf muss soll sollte helfen weiterhelfen sagen erklären wissen erfahren mehr mir mich uns"
-    " euch ihr ihnen du man es gibt machen mache tun geht funktioniert etwas zu über bezüglich"
-    " brauche problem probleme am an aus dass wenn wird werden um noch",
+    "de": "hallo moin hi liebes team bitte danke vielen dank gerne gern habe hätte haben hat"
+    " eine frage fragen würde möchte wollte könnte könnten können könnt kannst darf muss soll"
+    " sollte helfen weiterhelfen sagen erklären wissen erfahren mehr mir mich uns euch ihr ihnen"
+    " du man es gibt machen mache tun geht funktioniert etwas zu über bezüglich brauche problem"
+    " probleme am an aus dass wenn wird werden um noch",
     "en": "hello hi hey dear there thanks thank question questions help helping possible should"
-    " must may might wonder wondering looking explain understand trouble problem problems"
-    " regarding concerning hoping love more morning evening good day appreciate wish",
-    "es": "hola buenos buenas días tardes noches gracias muchas favor pregunta duda consulta tengo"
-    " tiene tienen puedo puede pueden podría podrían podéis puedes quiero quisiera queria quería"
-    " querría gustaría necesito saber ayudar ayudarme decir decirme explicar explicarme me nos"
-    " les te lo sobre acerca hay hacer hago debo se al más esto esta este algo problema yo usted",
-    "fi": "hei moi terve hyvää päivää kiitos kysymys minulla minä on onko olisi voinko voin voisin"
-    " voiko voitte voitteko voisitteko voisitko voitko auttaa kertoa selittää haluan haluaisin"
-    " tietää lisää aiheesta koskien miten mitä mikä missä milloin miksi kuka ja tai jos että"
-    " pitäisi tehdä minun minulle ongelma",
-    "fr": "bonjour bonsoir salut merci avance question ai avez a ont pourriez pourrais pourrait"
-    " pouvez pouvons peux peut peuvent puis voudrais souhaite souhaiterais aimerais veux savoir"
-    " aider aidez dire dites expliquer expliquez me m moi s si te t plaît plait svp concernant"
-    " propos sujet plus en y au aux par se c ça cela j faire fais fait faut dois doit besoin"
-    " cherche problème possible suis être",
-    "hu": "jó napot üdv üdvözlöm szia sziasztok köszönöm köszönet kérdés kérdésem lenne van volna"
-    " ezzel kapcsolatban erről tudnának tudnátok tudna tudnál tudok segíteni segítsen mondani"
+    " must might wonder wondering looking explain understand trouble problem problems regarding"
+    " concerning hoping more appreciate",
+    "es": "hola gracias muchas favor pregunta duda tengo tiene tienen puedo puede pueden podría"
+    " podrían podéis puedes quiero quisiera queria quería querría gustaría necesito saber ayudar"
+    " ayudarme decir decirme explicar explicarme me nos les te lo sobre acerca hay hacer hago"
+    " debo se al más esto esta este algo problema yo usted",
+    "fi": "hei moi terve kiitos kysymys minulla minä on onko olisi voinko voin voisin voiko"
+    " voitte voitteko voisitteko voisitko voitko auttaa kertoa selittää haluan haluaisin tietää"
+    " lisää aiheesta koskien miten mitä mikä missä milloin miksi kuka ja tai jos että pitäisi"
+    " tehdä minun minulle ongelma",
+    "fr": "bonjour bonsoir salut merci question ai avez a ont pourriez pourrais pourrait pouvez"
+    " pouvons peux peut peuvent puis voudrais souhaite souhaiterais aimerais veux savoir aider"
+    " aidez dire dites expliquer expliquez me m moi s si te t plaît plait svp concernant propos"
+    " sujet plus en y au aux par se c ça cela j faire fais fait faut dois doit besoin cherche"
+    " problème possible suis être",
+    "hu": "üdv üdvözlöm szia sziasztok köszönöm köszönet kérdés kérdésem lenne van volna ezzel"
+    " kapcsolatban erről tudnának tudnátok tudna tudnál tudok segíteni segítsen mondani"
     " magyarázni szeretnék szeretném tudni hogyan hogy mi mit mik hol mikor miért ki melyik a az"
     " egy és vagy lehet kell tegyek többet probléma problémám",
-    "id": "halo hai selamat pagi siang malam terima kasih tolong mohon pertanyaan saya kami bisa"
-    " bisakah dapat dapatkah boleh ingin mau tahu bertanya tanya membantu bantu menjelaskan"
-    " jelaskan tentang mengenai ada adalah cara kapan siapa mengapa kenapa masalah",
-    "it": "ciao buongiorno buonasera salve grazie mille prego favore domanda ho ha avete hanno"
-    " posso può potete potreste potrebbe puoi vorrei voglio gradirei sapere aiutare aiutarmi dire"
+    "id": "halo hai terima kasih tolong mohon pertanyaan saya kami bisa bisakah dapat dapatkah"
+    " boleh ingin mau tahu bertanya tanya membantu bantu menjelaskan jelaskan tentang mengenai"
+    " ada adalah cara kapan siapa mengapa kenapa masalah",
+    "it": "ciao buongiorno buonasera salve grazie prego favore domanda ho ha avete hanno posso"
+    " può potete potreste potrebbe puoi vorrei voglio gradirei sapere aiutare aiutarmi dire"
     " dirmi spiegare spiegarmi mi ci vi cosa come quando dove perché chi quale quali riguardo su"
     " i in a al sul sulla per da fare faccio devo si sono più problema",
-    "nl": "hallo goedemorgen goedemiddag goedenavond dag bedankt dank dankjewel alstublieft"
-    " alsjeblieft vraag vragen heb hebben heeft kan kunnen kunt kun zou zouden mag moet wil willen"
-    " graag weten helpen vertellen uitleggen ik mij me ons wij we u jullie je over meer op met"
-    " voor bij er doen doe werkt wanneer waarom wie welke probleem",
-    "pl": "cześć dzień dobry witam dziękuję proszę pytanie mam mają macie czy mogę może mogą"
-    " możecie mógłby mogliby można państwo pan pani chcę chciałbym chciałabym chcielibyśmy wiedzieć"
-    " dowiedzieć pomóc powiedzieć wyjaśnić mi mnie nam więcej temat o na dotyczące dotyczy jak co"
-    " gdzie kiedy dlaczego kto jaki jaka jakie który w z i a to jest są się zrobić robić problem",
-    "pt": "olá oi bom boa dia tarde noite obrigado obrigada agradeço favor pergunta dúvida tenho"
-    " tem têm posso pode podem poderia poderiam podes queria quero gostaria preciso saber ajudar"
-    " me nos dizer explicar sobre mais vocês você eu ao no na fazer faço devo estou há isso"
-    " algo problema",
-    "ru": "здравствуйте привет добрый день вечер доброе утро спасибо заранее пожалуйста вопрос"
-    " вопросы есть можно могу можете могли мог бы хочу хотел хотела хотелось узнать знать"
-    " подскажите скажите сказать объяснить объясните помочь помогите мне меня нам вас вам про об"
-    " ли нужно надо сделать делать то а но же такое так более подробнее проблема",
-    "sv": "hej hejsan god morgon dag kväll tack snälla fråga frågor har hade jag vi ni du kan kunde"
-    " skulle vill ville vilja gärna behöver får måste veta hjälpa berätta förklara mig oss er mer"
-    " om hur vad var när varför vem vilken vilket är det den en ett och eller i på till med för"
-    " göra gör ska problem",
-    "tr": "merhaba selam iyi günler teşekkürler teşekkür ederim lütfen soru sorum var yok miyim"
-    " misiniz mısınız musunuz müsünüz olabilir yardımcı yardım eder edebilir istiyorum isterim"
-    " öğrenmek bilmek söyler açıklar hakkında ilgili ile için ben biz siz bana bize nerede zaman"
-    " neden kim hangi kaç yapabilirim yapmalıyım nedir sorun",
-    "vi": "xin chào cảm ơn vui lòng tôi mình em anh chị bạn có thể muốn biết hỏi câu cho giúp đỡ"
-    " giải thích về một các những để bao nhiêu tại sao ai nào làm sao phải cần vấn đề ạ",
+    "nl": "hallo goedemorgen goedemiddag goedenavond bedankt dank dankjewel alstublieft"
+    " alsjeblieft vraag vragen heb hebben heeft kan kunnen kunt kun zou zouden mag moet wil"
+    " willen graag weten helpen vertellen uitleggen ik mij me ons wij we u jullie je over meer"
+    " op met voor bij er doen doe werkt wanneer waarom wie welke probleem",
+    "pl": "cześć witam dziękuję proszę pytanie mam mają macie czy mogę może mogą możecie mógłby"
+    " mogliby można państwo pan pani chcę chciałbym chciałabym chcielibyśmy wiedzieć dowiedzieć"
+    " pomóc powiedzieć wyjaśnić mi mnie nam więcej temat o na dotyczące dotyczy jak co gdzie"
+    " kiedy dlaczego kto jaki jaka jakie który w z i a to jest są się zrobić robić problem",
+    "pt": "olá oi obrigado obrigada agradeço favor pergunta dúvida tenho tem têm posso pode"
+    " podem poderia poderiam podes queria quero gostaria preciso saber ajudar me nos dizer"
+    " explicar sobre mais vocês você eu ao no na fazer faço devo estou há isso algo problema",
+    "ru": "здравствуйте привет спасибо заранее пожалуйста вопрос вопросы есть можно могу можете"
+    " могли мог бы хочу хотел хотела хотелось узнать знать подскажите скажите сказать объяснить"
+    " объясните помочь помогите мне меня нам вас вам про об ли нужно надо сделать делать то а но"
+    " же такое так более подробнее проблема",
+    "sv": "hej hejsan tack snälla fråga frågor har hade jag vi ni du kan kunde skulle vill ville"
+    " vilja gärna behöver får måste veta hjälpa berätta förklara mig oss er mer om hur vad var"
+    " när varför vem vilken vilket är det den en ett och eller i på till med för göra gör ska"
+    " problem",
+    "tr": "merhaba selam teşekkürler teşekkür ederim lütfen soru sorum var yok miyim misiniz"
+    " mısınız musunuz müsünüz olabilir yardımcı yardım eder edebilir istiyorum isterim öğrenmek"
+    " bilmek söyler açıklar hakkında ilgili ile için ben biz siz bana bize nerede zaman neden"
+    " kim hangi kaç yapabilirim yapmalıyım nedir sorun",
+    "vi": "xin chào cảm ơn vui lòng tôi mình có thể muốn biết hỏi cho giúp giải thích về một các"
+    " những bao nhiêu tại nào làm phải vấn đề ạ",
 }
 ASKING = {language: frozenset(words.split()) for language, words in _ASKING.items()}
 """What people say around the subject when they ask somebody, on sites in a language."""
 
+_GREETINGS = (
+    "guten (?:tag|morgen|abend)|good (?:morning|afternoon|evening|day)|buen(?:os|as|) (?:d[ií]as?"
+    "|tardes|noches)|d[’']avance|bo[am] (?:dia|tarde|noite)|j[óo] (?:napot|reggelt|est[ée]t)"
+    "|hyv[äa]{2} p[äa]iv[äa]{2}|selamat (?:pagi|siang|sore|malam)|dzie[ńn] dobry"
+    "|goe?de(?:n|) ?(?:dag|morgen|middag|avond)|добрый (?:день|вечер)|доброе утро"
+    "|god (?:morgon|dag|kv[äa]ll)|iyi (?:g[üu]nler|ak[şs]amlar)"
+)
 _ASKING_UNSPACED = (
     "こんにちは|こんばんは|おはようございます|はじめまして|お世話になって(?:います|おります)|お世話になります"
     "|ありがとうございま(?:す|した)|すみません(?:が)?|恐れ入りますが|(?:どうぞ)?よろしくお願い(?:いた)?します"
-    "|お願い(?:いた)?します|(?:に(?:ついて|関して|関する))|質問(?:が)?(?:あります|です)?|(?:を|の|は|が)?教えて"
-    "|(?:いただけ|もらえ|くださ|下さ)(?:ますか|ませんか|ますでしょうか|い)|(?:は|が|を)?どう(?:やって|すれば|したら)?"
+    "|お願い(?:いた)?します|に(?:ついて|関して|関する)|質問が?(?:あります|です)|[をのはが]?教えて"
+    "|(?:いただけ|もらえ|くださ|下さ)(?:ますか|ませんか|ますでしょうか|い)|[はがを]?どう(?:やって|すれば|したら)"
     "|(?:いい|よい|良い)(?:です|でしょう)か|(?:とは)?(?:何|なん)(?:です|でしょう)か|(?:です|でしょう|ます|ません)か"
-    "|(?:知り|し|でき|見|聞き)たい(?:の)?(?:です)?(?:が)?|ですが|(?:もう)?(?:少し)?詳しく|方法(?:は|を)"
+    "|(?:知り|し|でき|見|聞き)たい(?:の)?(?:です)?(?:が)?|ですが|(?:もう)?(?:少し)?詳しく"
     "|안녕하세요|감사합니다|수고하(?:십니다|세요)|죄송(?:합니다|하지만)|부탁(?:드립니다|드려요|합니다)"
-    r"|질문(?:이|을)?|문의(?:드립니다|합니다)?|궁금(?:합니다|해요|한)?|(?:에\s*)?(?:대해서?|관해서?|대한|관한)"
-    r"|(?:은|는|이|가|을|를)?\s*어떻게|(?:이란|란)?\s*무엇(?:인가요|입니까|이에요|인지)|(?:하|되|있|인|없)나요"
-    r"|(?:해야|해|알려|말해|도와|설명해)\s*(?:주(?:세요|시겠어요|실|십시오)|줄)?|수\s*있(?:나요|을까요|습니까|어요)"
+    r"|질문[이을]|문의(?:드립니다|합니다)|궁금(?:합니다|해요|한)|에\s*(?:대해서?|관해서?|대한|관한)"
+    r"|[은는이가을를]?\s*어떻게|(?:이란|란)?\s*무엇(?:인가요|입니까|이에요|인지)|[하되있인없]나요"
+    r"|(?:해야|해|알려|말해|도와|설명해)\s*(?:주(?:세요|시겠어요|실|십시오)|줄)|수\s*있(?:나요|을까요|습니까|어요)"
     r"|(?:알고|하고)\s*싶(?:습니다|어요|은데요?)|할까요|합니까"
 )
-ASKING_UNSPACED = re.compile(_ASKING_UNSPACED)
-"""The same in Japanese and Korean, whose words have endings or no spaces."""
-
 _HAN = (
     "为什么|怎么样|怎么办|怎么|怎样|什么|哪些|哪个|哪里|哪儿|多少|如何|是不是|有没有|能不能|可不可以"
     "|可以|请问|一下|我们|你们|他们|我的|你的|这个|那个|的|了|吗|呢|吧|啊|是|我|你|他|她|它|请|和|与|及"
     "|為什麼|怎麼樣|怎麼辦|怎麼|怎樣|什麼|哪個|哪裡|請問|們|這個|那個|嗎|請|與"
 )
-HAN = re.compile(_HAN)
-"""Words and particles of questions in Chinese, which has no spaces between words."""
+
+
+@cache
+def han() -> re.Pattern[str]:
+    """Words and particles of questions in Chinese, which has no spaces between words."""
+    return re.compile(_HAN)
+
+
+@cache
+def asking_unspaced() -> re.Pattern[str]:
+    """`ASKING` in Japanese and Korean, whose words have endings or no spaces.
+
+    Compiled by the first question that needs it: that takes 4 ms of a cold start.
+    """
+    return re.compile(_ASKING_UNSPACED)
+
+
+@cache
+def greetings() -> re.Pattern[str]:
+    """Greetings whose words are subjects by themselves, such as the days of a delivery."""
+    return re.compile(rf"\b(?:{_GREETINGS})\b")

@@ -83,7 +83,9 @@ _STOPS = stop_words.ENGLISH | stop_words.OTHERS
 
 
 def _subject(text: str, languages: Sequence[str]) -> list[tuple[str, str]]:
-    cut = text if text.isascii() else stop_words.ASKING_UNSPACED.sub(" ", text)
+    cut = stop_words.greetings().sub(" ", text)
+    if not cut.isascii():
+        cut = stop_words.asking_unspaced().sub(" ", cut)
     return _without(cut, _stops(tuple(languages)))
 
 
@@ -96,7 +98,7 @@ def _stops(languages: tuple[str, ...]) -> frozenset[str]:
 
 def _without(text: str, stops: Collection[str]) -> list[tuple[str, str]]:
     """The runs of a normal text without stop words."""
-    found = _runs(text if text.isascii() else stop_words.HAN.sub(" ", text))
+    found = _runs(text if text.isascii() else stop_words.han().sub(" ", text))
     return [one for one in found if one[0] != "word" or one[1] not in stops]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kefu.knowledge.finding import questions_in
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.terms import question_terms, whole_term, whole_terms
+from kefu.knowledge.terms import question_terms, terms, whole_term, whole_terms
 from kefu.stores.sqlite.knowledge.index import in_memory
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
@@ -44,6 +44,23 @@ def test_words_of_another_language_are_subjects() -> None:
     """Spanish "hay" is "there is": a farm sells it in English."""
     assert question_terms("Do you sell hay?", ("en",)) == ["sell", "hay"]
     assert question_terms("¿Hay aparcamiento?", ("es",)) == question_terms("aparcamiento", ("es",))
+
+
+@pytest.mark.parametrize(
+    ("question", "subject", "language"),
+    [
+        ("Guten Tag, wie viel kostet ein Tag?", "kostet Tag viel", "de"),
+        ("Buenas noches, ¿cuántas noches mínimo?", "cuántas noches mínimo", "es"),
+        ("Hyvää päivää, 14 päivää?", "14 päivää", "fi"),
+        ("支払い方法を教えてください", "支払い方法", "ja"),
+        ("ぶどう", "ぶどう", "ja"),
+        ("해외 배송", "해외 배송", "ko"),
+        ("대한항공", "대한항공", "ko"),
+        ("tiếng Anh", "tiếng Anh", "vi"),
+    ],
+)
+def test_words_of_a_greeting_may_be_the_subject(question: str, subject: str, language: str) -> None:
+    assert sorted(question_terms(question, (language,))) == sorted(terms(subject, language))
 
 
 def test_polite_words_alone_are_looked_up() -> None:
