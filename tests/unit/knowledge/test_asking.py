@@ -8,6 +8,7 @@ import pytest
 
 from kefu.knowledge.finding import questions_in
 from kefu.knowledge.pages import Block, PageText
+from kefu.knowledge.simplified import simplified
 from kefu.knowledge.terms import question_terms, terms, whole_term, whole_terms
 from kefu.stores.sqlite.knowledge.index import in_memory
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
@@ -77,6 +78,12 @@ def test_a_heading_is_found_whole_in_a_polite_question() -> None:
     assert whole in whole_terms("À propos de la montre", "fr")
     assert whole_term("Retours", "fr") in whole_terms("Bonjour, je voudrais savoir : retours", "fr")
     assert whole != whole_term("Montre", "fr")
+
+
+def test_japanese_is_recognized_as_simplified_characters_too() -> None:
+    """All questions are written so before they are looked up."""
+    asked = "お世話になります。時計について詳しく知りたいのですが、よろしくお願いします。"
+    assert question_terms(simplified(asked), ("ja",)) == question_terms("时计", ("ja",))
 
 
 def test_a_sentence_of_thanks_is_no_question() -> None:
