@@ -38,17 +38,17 @@ OTHERS = frozenset[str]().union(*OTHERS_BY_LANGUAGE.values())
 
 _ASKING = {
     "de": "hallo moin hi liebes team bitte danke vielen dank gerne gern habe hätte haben hat"
-    " eine frage fragen würde möchte wollte könnte könnten können könnt kannst darf muss soll"
+    " frage fragen würde möchte wollte könnte könnten können könnt kannst darf muss soll"
     " sollte helfen weiterhelfen sagen erklären wissen erfahren mehr mir mich uns euch ihr ihnen"
-    " du man es gibt machen mache tun geht funktioniert etwas zu über bezüglich brauche problem"
+    " du man es gibt machen mache tun geht funktioniert etwas über bezüglich brauche problem"
     " probleme am an aus dass wenn wird werden um noch",
-    "en": "hello hi hey dear there thanks thank question questions help helping possible should"
+    "en": "hello hi hey dear thanks thank question questions help helping possible should"
     " must might wonder wondering looking explain understand trouble problem problems regarding"
     " concerning hoping more appreciate",
     "es": "hola gracias muchas favor pregunta duda tengo tiene tienen puedo puede pueden podría"
     " podrían podéis puedes quiero quisiera queria quería querría gustaría necesito saber ayudar"
     " ayudarme decir decirme explicar explicarme me nos les te lo sobre acerca hay hacer hago"
-    " debo se al más esto esta este algo problema yo usted",
+    " debo al más esto esta este algo problema yo usted",
     "fi": "hei moi terve kiitos kysymys minulla minä on onko olisi voinko voin voisin voiko"
     " voitte voitteko voisitteko voisitko voitko auttaa kertoa selittää haluan haluaisin tietää"
     " lisää aiheesta koskien miten mitä mikä missä milloin miksi kuka ja tai jos että pitäisi"
@@ -67,7 +67,7 @@ _ASKING = {
     " ada adalah cara kapan siapa mengapa kenapa masalah",
     "it": "ciao buongiorno buonasera salve grazie prego favore domanda ho ha avete hanno posso"
     " può potete potreste potrebbe puoi vorrei voglio gradirei sapere aiutare aiutarmi dire"
-    " dirmi spiegare spiegarmi mi ci vi cosa come quando dove perché chi quale quali riguardo su"
+    " dirmi spiegare spiegarmi ci vi cosa come quando dove perché chi quale quali riguardo"
     " i in a al sul sulla per da fare faccio devo si sono più problema",
     "nl": "hallo goedemorgen goedemiddag goedenavond bedankt dank dankjewel alstublieft"
     " alsjeblieft vraag vragen heb hebben heeft kan kunnen kunt kun zou zouden mag moet wil"
@@ -80,11 +80,11 @@ _ASKING = {
     " powinnam problem",
     "pt": "olá oi obrigado obrigada agradeço favor pergunta dúvida tenho tem têm posso pode"
     " podem poderia poderiam podes queria quero gostaria preciso saber ajudar me nos dizer"
-    " explicar sobre mais vocês você eu ao no na fazer faço devo estou há isso algo com um"
+    " explicar sobre mais vocês você eu ao no fazer faço devo estou há isso algo com um"
     " problema",
     "ru": "здравствуйте привет спасибо заранее пожалуйста вопрос вопросы есть можно могу можете"
     " могли мог бы хочу хотел хотела хотелось узнать знать подскажите скажите сказать объяснить"
-    " объясните помочь помогите мне меня нам вас вам про об ли нужно надо сделать делать то а но"
+    " объясните помочь помогите мне меня нам вас вам про об нужно надо сделать делать то а но"
     " же такое так более подробнее проблема",
     "sv": "hej hejsan tack snälla fråga frågor har hade jag vi ni du kan kunde skulle vill ville"
     " vilja gärna behöver får måste veta hjälpa berätta förklara mig oss er mer om hur vad var"
@@ -98,7 +98,9 @@ _ASKING = {
     " những bao nhiêu tại nào làm phải vấn đề ạ",
 }
 ASKING = {language: frozenset(words.split()) for language, words in _ASKING.items()}
-"""What people say around the subject when they ask somebody, on sites in a language."""
+"""What people say around the subject when they ask somebody, on sites in a language: more words
+beside the stop words above.
+"""
 
 _GREETINGS = (
     "guten (?:tag|morgen|abend)|good (?:morning|afternoon|evening|day)|buen(?:os|as|) (?:d[ií]as?"
