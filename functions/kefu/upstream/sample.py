@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from kefu.knowledge.finding import questions_in
 from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD
-from kefu.knowledge.terms import characters, page_language, question_terms, terms
+from kefu.knowledge.terms import page_language, question_terms, terms
 from kefu.relay import sse
-from kefu.upstream.sample_tools import ChosenCall, tool_reply
+from kefu.upstream.sample_tools import CHINESE, ChosenCall, tool_reply
 
 NAME = "sample"
 NOTICE = (
@@ -62,7 +62,7 @@ class Part(NamedTuple):
 def answer_to(message: str) -> str:
     """The answer to a visitor's message, which may have passages in front of it."""
     head, found, question = message.rpartition(f"\n{QUESTION_HEAD}\n")
-    texts = _CHINESE if characters(question) else _ENGLISH
+    texts = _CHINESE if CHINESE.match(question) else _ENGLISH
     if not found or not head.startswith(PASSAGES_HEAD):
         return texts["no pages"]
     best = best_part(list(_parts(head)), question)

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kefu.knowledge.sources import QUESTION_HEAD
-from kefu.knowledge.terms import characters
 from kefu.tools.use import fields_in
 
 LOOK_UP, CANCEL = "order_status", "cancel_order"
+
+CHINESE = re.compile(r"(?s)(?!.*[\u3040-\u30ff\uac00-\ud7af]).*[\u3400-\u9fff]")
+"""Matches texts in Chinese: with its characters, and without Japanese or Korean ones."""
 
 _CANCEL = re.compile(r"\bcancel\b|取消", re.IGNORECASE)
 _ORDER = re.compile(r"\border\b|订单", re.IGNORECASE)
@@ -65,7 +67,7 @@ def _first(question: str, said: Sequence[str], offered: Sequence[str]) -> Chosen
     if tool not in offered or not (wants_cancel or (known and _ORDER.search(question))):
         return None
     if not known:
-        return _WHICH_ZH if characters(question) else _WHICH
+        return _WHICH_ZH if CHINESE.match(question) else _WHICH
     return ChosenCall(tool, json.dumps({"order_id": known[-1]}))
 
 
@@ -73,7 +75,7 @@ def _with_result(
     call: Json, result: str, question: str, offered: Sequence[str]
 ) -> ChosenCall | str:
     """The cancellation after its look-up, or an answer from the result."""
-    wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(characters(question))
+    wants_cancel, is_chinese = bool(_CANCEL.search(question)), bool(CHINESE.match(question))
     found = fields_in(result)
     is_too_late = wants_cancel and found.get("can_be_cancelled") is False
     is_looked_up = wants_cancel and call["name"] == LOOK_UP and bool(found)

@@ -46,6 +46,11 @@ def test_the_part_with_most_words_of_the_question_is_quoted_with_its_number() ->
     assert "示例模式" in answered("怎么退款？", ZH)
 
 
+def test_a_notice_for_japanese_and_korean_visitors_is_not_in_chinese() -> None:
+    for question in ("返品できますか？", "반품할 수 있나요? 30日"):
+        assert answered(question, ZH).endswith("Set `KEFU_API_KEYS` and a model answers.*")
+
+
 def test_the_sentence_or_clause_that_asks_counts_more_than_a_story() -> None:
     story = DELIVERY._replace(
         text="Our trip to Norway took three days, in new boots, with a friend."
