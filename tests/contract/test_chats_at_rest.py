@@ -19,8 +19,8 @@ from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
+from kefu.stores.sql.sessions import SqlSessions
 from kefu.stores.sqlite.migrations import MIGRATIONS
-from kefu.stores.sqlite.sessions import SqliteSessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, body, call, new, response, turn
 from tests.contract.child import Child
@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def in_file(file: Path, clock: HandClock) -> AsyncIterator[SqliteSessions]:
+async def in_file(file: Path, clock: HandClock) -> AsyncIterator[SqlSessions]:
     store = SqliteStore(file, clock)
     yield store.sessions(Retention())
     await store.aclose()
@@ -77,7 +77,7 @@ async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
 
 
 async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
-    in_file: SqliteSessions, clock: HandClock, file: Path
+    in_file: SqlSessions, clock: HandClock, file: Path
 ) -> None:
     """While the file is open and in use, and some text is still in the -wal file."""
     await in_file.begin(new(TWO, clock.now), NewMessage("somebody else's, that stays"), clock.now)
@@ -95,21 +95,21 @@ async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
 
 
 async def test_t29_old_chats_leave_no_byte_behind_without_being_asked_for(
-    in_file: SqliteSessions, clock: HandClock, file: Path
+    in_file: SqlSessions, clock: HandClock, file: Path
 ) -> None:
     """The first call an hour or more after the last clean-up starts the next one."""
     await a_chat_with_canaries(in_file, clock)
-    await settled(in_file._file)
+    await settled(in_file._file)  # type: ignore[arg-type]
     clock.now += 8 * DAY
     await in_file.session(TWO)
-    await settled(in_file._file)
+    await settled(in_file._file)  # type: ignore[arg-type]
     with contextlib.closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM calls").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM turns").fetchone() == (14,)
     clock.now += 23 * DAY
     await in_file.session(TWO)
-    await settled(in_file._file)
+    await settled(in_file._file)  # type: ignore[arg-type]
     files = {path.name: path.read_bytes() for path in file.parent.iterdir()}
     assert set(files) == {file.name, f"{file.name}-wal", f"{file.name}-shm"}
     assert not [name for name, content in files.items() if CANARY.encode() in content]

@@ -54,7 +54,7 @@ async def test_the_size_of_a_file_is_at_least_its_size_on_disk(
     for _ in range(50):
         await turn(chats, clock, TEXT, TEXT)
     await settled(store._file)
-    used = await chats.used()
+    used = await store._file.used()
     taken = size_of(tmp_path, "kefu.sqlite3", "kefu.sqlite3-wal")
     assert taken - 40_000 <= used <= taken + LONGEST_LOG
     await store.aclose()
@@ -71,14 +71,14 @@ async def test_the_size_in_memory_is_not_below_the_memory_of_the_process(
     """The limit would be exceeded if the estimate were too low."""
     chats = ChatsInMemory(clock)
     await turn(chats, clock, "warm", "up")
-    before, taken = await chats.used(), resident()
+    before, taken = await chats.memory.used(), resident()
     number = 0
-    while await chats.used() - before < 20_000_000:
+    while await chats.memory.used() - before < 20_000_000:
         name = SessionId(f"{number:032x}")
         begun = await chats.begin(new(name, clock.now), NewMessage(f"{text} {number}"), clock.now)
         await chats.finish(name, begun.message.id, TurnOutcome("ok", text), clock.now)
         number += 1
-    counted = await chats.used() - before
+    counted = await chats.memory.used() - before
     assert resident() - taken < 1.2 * counted
 
 

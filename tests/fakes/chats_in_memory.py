@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kefu.sessions.store.model import Retention, SessionId
+from kefu.stores.sql.sessions import SqlSessions
 from kefu.stores.sqlite.memory import SqliteMemory
-from kefu.stores.sqlite.sessions import SqliteSessions
 
 
-class ChatsInMemory(SqliteSessions):
+class ChatsInMemory(SqlSessions):
     def __init__(self, clock: Callable[[], float], retention: Retention | None = None) -> None:
-        memory = SqliteMemory(clock)
-        super().__init__(memory, clock, retention or Retention())
-        self._db = memory._memory
+        self.memory = SqliteMemory(clock)
+        super().__init__(self.memory, clock, retention or Retention())
+        self._db = self.memory._memory
 
     @property
     def ids(self) -> list[SessionId]:

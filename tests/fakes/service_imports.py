@@ -21,8 +21,8 @@ import kefu.cli.chat
 import kefu.cli.serve
 import kefu.settings.all
 import kefu.stores.guarded.sessions
+import kefu.stores.sql.sessions
 import kefu.stores.sqlite.memory
-import kefu.stores.sqlite.sessions
 import kefu.stores.sqlite.store
 import kefu.terminal.pipes
 import kefu.upstream.aiohttp_transport

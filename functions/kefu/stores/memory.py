@@ -14,8 +14,8 @@ from kefu.stores.deadlines import BUDGET_LIFE, later
 
 if TYPE_CHECKING:
     from kefu.sessions.store.model import Retention
+    from kefu.stores.sql.sessions import SqlSessions
     from kefu.stores.sqlite.memory import SqliteMemory
-    from kefu.stores.sqlite.sessions import SqliteSessions
 
 
 class MemoryStore:
@@ -29,14 +29,14 @@ class MemoryStore:
         self._budgets: dict[str, tuple[int, float]] = {}
         self._chats: SqliteMemory | None = None
 
-    def sessions(self, retention: Retention) -> SqliteSessions:
+    def sessions(self, retention: Retention) -> SqlSessions:
         """Return a session store in the memory of this process."""
         # Here: only a service that stores chats needs SQLite.
+        from kefu.stores.sql.sessions import SqlSessions
         from kefu.stores.sqlite.memory import SqliteMemory
-        from kefu.stores.sqlite.sessions import SqliteSessions
 
         self._chats = self._chats or SqliteMemory(self._clock)
-        return SqliteSessions(self._chats, self._clock, retention)
+        return SqlSessions(self._chats, self._clock, retention)
 
     async def cooldowns(self) -> Cooldowns:
         return dict(self._cooldowns)

@@ -11,9 +11,9 @@ from kefu.errors import StoreUnavailable
 from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.memory import MemoryStore
+from kefu.stores.sql.sessions import SqlSessions
 from kefu.stores.sqlite.file import TIDY_AFTER
 from kefu.stores.sqlite.memory import SqliteMemory
-from kefu.stores.sqlite.sessions import SqliteSessions
 
 DAY = 86400.0
 
@@ -29,19 +29,19 @@ def named(number: int) -> SessionId:
     return SessionId(f"{number:032x}")
 
 
-async def chat(store: SqliteSessions, clock: Clock, number: int, text: str = "Hello?") -> None:
+async def chat(store: SqlSessions, clock: Clock, number: int, text: str = "Hello?") -> None:
     clock.now += 1
     session = Session(named(number), "title", "default", clock.now, clock.now)
     begun = await store.begin(session, NewMessage(text), clock.now)
     await store.finish(session.id, begun.message.id, TurnOutcome("ok", "Yes."), clock.now)
 
 
-async def listed(store: SqliteSessions, clock: Clock, text: str = "") -> list[int]:
+async def listed(store: SqlSessions, clock: Clock, text: str = "") -> list[int]:
     page = await store.newest(SessionFilter(text=text), None, 100, clock.now)
     return [int(row.session.id, 16) for row in page.rows]
 
 
-async def tidied(store: SqliteSessions, clock: Clock) -> None:
+async def tidied(store: SqlSessions, clock: Clock) -> None:
     """The first call a minute later starts a clean-up, which runs beside other work."""
     clock.now += TIDY_AFTER + 1
     await store.used()
@@ -61,7 +61,7 @@ async def test_two_stores_in_one_process_have_different_chats() -> None:
 
 async def test_least_recently_used_chats_are_deleted_over_the_limit() -> None:
     clock = Clock()
-    store = SqliteSessions(SqliteMemory(clock, most=10), clock, Retention())
+    store = SqlSessions(SqliteMemory(clock, most=10), clock, Retention())
     for number in range(30):
         await chat(store, clock, number)
     await tidied(store, clock)
@@ -71,20 +71,21 @@ async def test_least_recently_used_chats_are_deleted_over_the_limit() -> None:
 
 async def test_expired_chats_are_deleted_and_release_their_memory() -> None:
     clock = Clock()
-    store = SqliteSessions(SqliteMemory(clock), clock, Retention())
-    empty = await store.used()
+    memory = SqliteMemory(clock)
+    store = SqlSessions(memory, clock, Retention())
+    empty = await memory.used()
     for number in range(30):
         await chat(store, clock, number, "客" * 5000)
-    full = await store.used()
+    full = await memory.used()
     clock.now += 31 * DAY
     await tidied(store, clock)
-    assert await store.used() < empty + (full - empty) / 20
+    assert await memory.used() < empty + (full - empty) / 20
     await store._file.aclose()
 
 
 async def test_chats_are_found_by_their_words_at_once_and_after_a_clean_up() -> None:
     clock = Clock()
-    store = SqliteSessions(SqliteMemory(clock), clock, Retention())
+    store = SqlSessions(SqliteMemory(clock), clock, Retention())
     await chat(store, clock, 1, "Do you sell boots?")
     assert await listed(store, clock, "boot") == [1]
     await chat(store, clock, 2, "Are the boots warm?")
