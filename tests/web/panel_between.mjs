@@ -127,6 +127,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await writes("Hello?");
   await page.locator(".rows", { hasText: "Hello?" }).waitFor();
   await page.waitForTimeout(300);
+  page.removeAllListeners("request");
 
   // A server that does not answer is named, also if nobody clicks: the list may be old.
   const api = "**/admin/api/**";
@@ -164,6 +165,27 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".talk button", { hasText: "Close" }).click();
   await page.locator(".talk:not(.live)").waitFor();
   await page.waitForFunction(() => document.activeElement.matches("h2"));
+
+  // A chat that another operator or its visitor deletes says so, and has nothing to click.
+  const gone = page.locator(".talk", { hasText: "This chat was deleted." });
+  const remove = async (path, own) => {
+    const answer = await fetch(`${service}${path}`, { method: "DELETE", headers: own });
+    if (!answer.ok) throw new Error(await answer.text());
+  };
+  await row(bert).click();
+  await field.fill("draft");
+  await remove(`/admin/api/sessions/${bert}`, { Authorization: `Bearer ${token}` });
+  await gone.waitFor();
+  seen.gone = [await page.locator(".talk").innerText(), await gone.locator("button, textarea").count()];
+  await row(carl).click();
+  await chat(carl).waitFor({ state: "attached" });
+  await page.locator(".talk button", { hasText: "Close" }).click();
+  await page.locator(".talk:not(.live)").waitFor();
+  await row(carl).waitFor();
+  await remove(`/api/sessions/${carl}`, JSON.parse(headers));
+  await row(carl).waitFor({ state: "detached", timeout: 60_000 });
+  await gone.waitFor();
+  seen.gone.push(await gone.locator("button").count());
 
   // A browser that refuses notifications still sounds.
   await page.getByRole("button", { name: "Notify me" }).click();

@@ -1,5 +1,6 @@
 /** Sends all requests of the panel. Only this tab stores the pass. */
 
+import { Missing } from "./state/trouble.ts";
 import { t } from "./texts.ts";
 import type {
   About,
@@ -214,6 +215,6 @@ export class Api {
       this.#forget();
       throw new ShutOut(message);
     }
-    throw new Error(message);
+    throw answer.status === 404 ? new Missing(message) : new Error(message);
   }
 }

@@ -85,10 +85,12 @@ class TalkBar {
     this.#count = talk.fresh.length;
     for (const form of talk.asked.slice(this.#forms)) this.node.before(this.#shown.request(form));
     this.#forms = talk.asked.length;
-    this.#alert.textContent = talk.trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
+    const trouble = talk.isDeleted ? "" : talk.trouble;
+    this.#alert.textContent = trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
     const mail = talk.mail ? mailed(talk.mail) : "";
     if (this.#mail.textContent !== mail) this.#mail.textContent = mail;
-    this.#enter(talk.attendance);
+    if (talk.isDeleted) this.#end();
+    else this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
   }
 
@@ -100,6 +102,13 @@ class TalkBar {
     if (question) question.replaceWith(node.firstElementChild ?? "");
     else if (asked) asked.after(node);
     else this.node.before(node);
+  }
+
+  /** Says that the session was deleted, and leaves nothing to do. */
+  #end(): void {
+    this.#line.textContent = t.chatDeleted;
+    this.node.classList.remove("wanted", "live");
+    this.#controls.replaceChildren();
   }
 
   #enter(attendance: Attendance): void {

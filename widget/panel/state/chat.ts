@@ -3,7 +3,7 @@
 import { uuid } from "../../src/open/uuid.ts";
 import type { Attendance, ContactRequest, Line, Message, VisitorMail, Whole } from "../types.ts";
 import { Store } from "./store.ts";
-import { tried } from "./trouble.ts";
+import { Missing, tried } from "./trouble.ts";
 
 const POLL_MS = 3_000;
 /** The server forgets after 8 seconds that an operator writes. */
@@ -23,6 +23,8 @@ export interface Talk {
   readonly trouble: string;
   /** Why the operator's last line was sent as it is, without a translation; empty otherwise. */
   readonly untranslated: string;
+  /** Whether the session was deleted, so that nothing more can be done in it. */
+  readonly isDeleted: boolean;
 }
 
 export interface ChatRequests {
@@ -57,7 +59,7 @@ export class Chat {
     );
     this.#knownRequests = new Set(requests.map(({ id }) => id));
     const attendance = session.attendance ?? NOBODY;
-    const none = { fresh: [], asked: [], trouble: "", untranslated: "" };
+    const none = { fresh: [], asked: [], trouble: "", untranslated: "", isDeleted: false };
     this.state = new Store<Talk>({ attendance, mail, ...none });
     setTimeout(() => void this.#poll(), POLL_MS);
   }
@@ -69,7 +71,12 @@ export class Chat {
 
   /** Looks who has the session, which is in the queue now: somebody may have taken it unasked. */
   queued(): void {
-    if (!isLive(this.state.get().attendance)) void this.#look().catch(() => {});
+    if (!isLive(this.state.get().attendance)) this.look();
+  }
+
+  /** Looks whether there is anything new. */
+  look(): void {
+    void this.#look().catch(() => {});
   }
 
   /** Asks for new messages while somebody waits or a mail is due, until the session is left. */
@@ -84,13 +91,22 @@ export class Chat {
 
   async #look(): Promise<void> {
     const after = Math.max(0, ...this.#known) - OVERLAP;
-    const { attendance, messages, mail } = await this.#ask.talk(this.id, after);
+    const told = await this.#ask.talk(this.id, after).catch((error) => {
+      if (error instanceof Missing) this.#deleted();
+      throw error;
+    });
+    const { attendance, messages, mail } = told;
     const more = await this.#askedSince(attendance);
     // Nothing is awaited from here on: another look may have ended meanwhile.
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
     const { asked, fresh } = this.state.get();
     this.state.patch({ attendance, mail, fresh: [...fresh, ...came], asked: [...asked, ...more] });
+  }
+
+  #deleted(): void {
+    this.close();
+    this.state.patch({ isDeleted: true });
   }
 
   /** The requests that are new, if the visitor waits now and did not before. */

@@ -5,6 +5,9 @@ interface Troubled {
   patch(fields: { readonly trouble: string }): void;
 }
 
+/** What a request was about does not exist, or not any more. */
+export class Missing extends Error {}
+
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -292,3 +292,27 @@ test("two looks at a chat at once lose no message and show a request once (H25)"
   const { fresh, asked } = chat.state.get();
   expect([fresh, asked]).toEqual([[message], [{ id: "r" }]]);
 });
+
+test("an open chat that was deleted says so, and a server that is away does not (H27)", async () => {
+  const { Chat } = await import("../../panel/state/chat.ts");
+  const { Missing } = await import("../../panel/state/trouble.ts");
+  const attendance = { state: "person", operator: "Ingrid", since: 5 };
+  let looks = 0;
+  const chat = new Chat({ session: { id: "s", attendance }, messages: [] } as unknown as Whole, {
+    session: () => Promise.reject(new Missing("There is no such session.")),
+    talk: () => {
+      looks += 1;
+      return Promise.reject(
+        looks > 1 ? new Missing("There is no such session.") : new Error("away"),
+      );
+    },
+    attend: async () => attendance,
+    writing: async () => {},
+    say: () => Promise.reject(new Missing("There is no such session.")),
+  });
+  chat.look();
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(chat.state.get().isDeleted).toBe(false);
+  chat.look();
+  await vi.waitFor(() => expect(chat.state.get().isDeleted).toBe(true));
+});
