@@ -73,8 +73,8 @@ export class SessionPage {
   #chat: Chat | undefined;
   /** When the opened session was changed, as far as it is shown. */
   #changedAt = 0;
-  /** Whether the list has a row of the opened session. */
-  #isListed = false;
+  /** The rows of the list. */
+  #rows: readonly Row[] = [];
 
   constructor(surroundings: Surroundings) {
     this.#with = surroundings;
@@ -91,11 +91,13 @@ export class SessionPage {
 
   /** A session that nobody attends to has new messages if its row in the list has changed. */
   listed(rows: readonly Row[]): void {
-    const changedAt = rows.find(({ id }) => id === this.#chat?.id)?.updated_at ?? 0;
+    const [before, now] = [this.#rows, rows].map((some) =>
+      some.find(({ id }) => id === this.#chat?.id),
+    );
+    this.#rows = rows;
     // A session whose row is gone may have been deleted.
-    const isGone = changedAt === 0 && this.#isListed;
-    this.#isListed = changedAt > 0;
-    if (isGone) this.#chat?.look();
+    if (before && !now) this.#chat?.look();
+    const changedAt = now?.updated_at ?? 0;
     if (changedAt <= this.#changedAt) return;
     this.#changedAt = changedAt;
     this.#chat?.queued();
@@ -119,7 +121,6 @@ export class SessionPage {
     const chat = new Chat(kept, api);
     this.#chat = chat;
     this.#changedAt = kept.session.updated_at;
-    this.#isListed = false;
     const translates = !reads && about.get()?.translates;
     const translation = translates
       ? new Translation(operator.get().translates, (text) => api.translation(id, text))
