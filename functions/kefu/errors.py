@@ -18,6 +18,7 @@ KefuError
 ├── ApprovalGone            409  a card does not wait for a click any more
 ├── WrongState              409  the state of a chat does not allow what an operator wants
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
+│   └── TakenOver           409  a person has taken the chat over, so its answer ends
 ├── UnsupportedMediaType    415
 ├── MessageChanged          422  another message was sent with this `client_message_id`
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
@@ -194,9 +195,16 @@ class AnswerCancelled(KefuError):
     code = "answer_cancelled"
     type = "invalid_request_error"
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "The answer was cancelled.") -> None:
         # OpenAI's client libraries would repeat a 409.
-        super().__init__("The answer was cancelled.", should_retry=False)
+        super().__init__(message, should_retry=False)
+
+
+class TakenOver(AnswerCancelled):
+    """A person has taken the chat over. For the visitor, the answer is complete."""
+
+    def __init__(self) -> None:
+        super().__init__("A person has taken the chat over.")
 
 
 class MethodNotAllowed(KefuError):

@@ -79,7 +79,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await writes("And to Oslo?");
   await page.locator(".bubble.user", { hasText: "And to Oslo?" }).waitFor();
 
-  // Taken over while the model answers: the answer comes below its question, with its state.
+  // Taken over while the model answers: its answer ends, and comes below its question.
   const asked = writes("Do you wrap gifts?");
   await page.locator(".rows li", { hasText: "Do you wrap gifts?" }).waitFor();
   await page.reload();
@@ -91,7 +91,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await field.press("Enter");
   await page.locator(".bubble.person", { hasText: "We do." }).waitFor();
   await asked;
-  await page.locator(".bubble.assistant", { hasText: "slowly" }).waitFor();
+  await page.locator(".bubble.assistant", { hasText: "Wrapped" }).waitFor();
   seen.status = await gift.locator(".status").count();
   seen.order = (await page.locator(".lines .bubble").allInnerTexts()).slice(-3);
 

@@ -38,7 +38,7 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
     operator = Operator(running)
     for visitor in visitors:
         operator.turn(visitor, "person")
-    running.script(answer("Wrapped", " slowly.", delay=4), asking="wrap gifts")
+    running.script(answer("Wrapped", *[" slowly"] * 60, delay=0.5), asking="wrap gifts")
     anna, bert = (one.session_id or "" for one in visitors)
     seen: dict[str, Any] = await asyncio.to_thread(
         told_by,
@@ -51,7 +51,9 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
     assert (seen["missing"], seen["id"]) == (0, "")
     assert seen["status"] == 0
     lines = [text.split("\n")[0] for text in seen["order"]]
-    assert lines == ["Do you wrap gifts?", "Wrapped slowly.", "We do."]
+    assert (lines[0], lines[2]) == ("Do you wrap gifts?", "We do.")
+    assert lines[1].startswith("Wrapped")
+    assert lines[1].count("slowly") < 60
     assert seen["asked"] == 0
     assert seen["again"] == 0
     assert seen["first"].startswith("Question 1.")

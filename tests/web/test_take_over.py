@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.fakes.behaviours import answer
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
@@ -116,6 +118,25 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     assert f"## {NAME}, " in exported
     transcript = operator.ask(visitor, "/export?format=json").json()
     assert [one["operator"] for one in transcript["messages"] if one["operator"]] == [NAME, NAME]
+
+
+async def test_h4_the_first_line_of_a_person_waits_for_no_answer_of_the_model(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("Do you ship to Norway?")
+    running.script(answer(*["word "] * 600, delay=0.1), asking="gifts")
+    asking = asyncio.create_task(visitor.say("Do you wrap gifts?"))
+    await running.upstream.asked("gifts")
+    assert operator.turn(visitor, "person").status_code == 200
+    cut = await asyncio.wait_for(asking, 20)
+    assert (cut.status, cut.complete) == (200, True)
+    operator.say(visitor, "We do.")
+    assert [one["content"] for one in (await polled(visitor))["messages"]] == ["We do."]
+    operator.turn(visitor, "bot")
+    await visitor.say("Thank you!")
+    assert ("user", "Do you wrap gifts?") in sent_to_model(running)[-1]
 
 
 async def test_h25_a_visitor_learns_that_the_person_is_writing(staged: Staged) -> None:

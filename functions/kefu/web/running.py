@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kefu.chat.services import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
-from kefu.errors import AnswerCancelled, UpstreamUnavailable
+from kefu.errors import AnswerCancelled, TakenOver, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, Json, Usage, chunk_of
 from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from kefu.web.sites import Sites
 
-_CANCEL, _CANCEL_SESSION, _WRITES, _WROTE = "cancel", "cancel session", "writes", "wrote"
+_CANCEL, _CANCEL_SESSION, _TAKE_OVER = "cancel", "cancel session", "take over"
+_WRITES, _WROTE = "writes", "wrote"
 """What servers tell each other."""
 
 WRITING_SECONDS = 8.0
@@ -77,6 +78,15 @@ class Running:
         if self._others:
             self._others.tell(_CANCEL_SESSION, session_id)
 
+    def take_over(self, session_id: str) -> None:
+        """End the answers of a session, because a person has it now. Clients receive no error.
+
+        A message that is not saved yet gets its answer, and a call that changes something its end.
+        """
+        self._end_for_person(session_id)
+        if self._others:
+            self._others.tell(_TAKE_OVER, session_id)
+
     def write(self, session_id: str, operator: str, *, ends: bool = False) -> None:
         """Note that an operator is writing to a visitor, or has written.
 
@@ -97,6 +107,8 @@ class Running:
             self._stop(name)
         elif what == _CANCEL_SESSION:
             self._stop_session(name)
+        elif what == _TAKE_OVER:
+            self._end_for_person(name)
         elif what == _WROTE:
             self._writing.pop(name, None)
         elif what == _WRITES:
@@ -113,6 +125,11 @@ class Running:
     def _stop_session(self, session_id: str) -> None:
         for answer in [one for one in self.answers if _session_of(one) == session_id]:
             answer.stop(AnswerCancelled())
+
+    def _end_for_person(self, session_id: str) -> None:
+        for answer in [one for one in self.answers if _session_of(one) == session_id]:
+            if answer.goes_on and not any(use.state == "sending" for use in answer.uses):
+                answer.stop(TakenOver())
 
     def find(self, session_id: str, client_message_id: str) -> Answer | None:
         """The answer to this message of a stored chat; None if this process does not make it."""

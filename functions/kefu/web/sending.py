@@ -12,9 +12,16 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed, ToolStep
-from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
+from kefu.errors import (
+    ClientGone,
+    GatewayTimeout,
+    KefuError,
+    SessionBusy,
+    TakenOver,
+    UpstreamUnavailable,
+)
 from kefu.relay.chunks import Chunk, chunk_of
-from kefu.relay.collected import Collected
+from kefu.relay.collected import Collected, replayed
 from kefu.relay.sse import DONE, PING, encode
 from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
@@ -87,6 +94,9 @@ class AnswerResponse:
         except ClientGone as error:
             record.code = "client_gone"
             _drop_frames(error)
+        except TakenOver as error:
+            _drop_frames(error)
+            await self._end_stream(record, client)
         except KefuError as error:
             _drop_frames(error)
             record.failed(error)
@@ -182,6 +192,18 @@ class AnswerResponse:
                 if body:
                     await client.write(body)
         await client.write(b"", more=False)
+
+    async def _end_stream(self, record: Record, client: _Client) -> None:
+        """End the stream as that of a complete answer, which may have no text."""
+        answer, gateway = self.answer, self.runtime.gateway
+        model = self.runtime.services.chat.sampling.model
+        end = replayed("", f"chatcmpl-{answer.request_id}", model, int(gateway.now()))
+        if client.has_head:
+            end = end[-1:]  # the stream has its role
+        else:
+            record.answer_headers |= _answer_headers(answer)
+            await client.begin(_STREAM_HEADERS)
+        await client.write(_encoded(end, wants_usage=False) + DONE, more=False)
 
     async def _send_json(self, events: Events, record: Record, client: _Client) -> None:
         """Send the answer as one JSON object when it is complete."""

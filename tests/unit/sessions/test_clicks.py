@@ -258,6 +258,17 @@ async def test_a10_a_stop_in_the_middle_of_a_write_is_unsure() -> None:
 
 
 @in_virtual_time
+async def test_h4_a_person_who_takes_over_lets_a_write_end() -> None:
+    cancel = write(seconds=2)
+    site = await Asked.with_card(tools=[cancel])
+    clicked = asyncio.create_task(site.click())
+    await asyncio.sleep(1)
+    site.process.runtime.running.take_over(site.session)
+    assert (await clicked).text == "It is cancelled."
+    assert [one.state for one in await site.uses()] == ["done"]
+
+
+@in_virtual_time
 async def test_a10_a_write_is_saved_before_it_is_sent_and_after() -> None:
     cancel = write(seconds=1)
     site = await Asked.with_card(tools=[cancel])

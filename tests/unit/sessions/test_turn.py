@@ -130,6 +130,37 @@ async def test_p13_a_cancelled_answer_keeps_its_text_as_partial() -> None:
     assert site.model.exchanges[0].closed_at == pytest.approx(3.5)
 
 
+@pytest.mark.parametrize(
+    ("reply", "told"), [(SLOW, "word0 word1 word2 "), (SILENT, "")], ids=["answering", "silent"]
+)
+@in_virtual_time
+async def test_h4_a_person_who_takes_over_ends_the_answer_as_if_it_were_complete(
+    reply: Reply, told: str
+) -> None:
+    """The page then looks for the person at once, and the model knows the question later."""
+    site = Site(reply)
+    asked = await site.began(3.5)
+    reader = await site.process.resume(site.session, ID)
+    site.process.runtime.running.take_over(site.session)
+    for given in (await asked.answer(), await reader.answer()):
+        assert (given.status, given.text, given.complete) == (200, told, True)
+    stored = [("question", "ok"), (told.strip(), "ok")]
+    assert await site.stored() == [one for one in stored if one[0]]
+    [call] = await site.calls()
+    assert json.loads(call.error or "")["message"] == "A person has taken the chat over."
+    assert site.model.exchanges[0].closed_at == pytest.approx(3.5)
+
+
+@in_virtual_time
+async def test_h4_a_message_that_is_not_saved_yet_is_not_ended_by_a_person() -> None:
+    site = Site(COUNTED)
+    site.store.seconds["begin"] = 2
+    asked = await site.began(1)
+    site.process.runtime.running.take_over(site.session)
+    assert (await asked.answer()).text == "hello"
+    assert await site.stored() == [("question", "ok"), ("hello", "ok")]
+
+
 @in_virtual_time
 async def test_p13_an_error_of_the_service_before_any_text_is_a_failure_also_when_it_stops() -> (
     None

@@ -17,6 +17,7 @@ from kefu.errors import (
     ClientGone,
     KefuError,
     StoreUnavailable,
+    TakenOver,
 )
 from kefu.knowledge.sources import joined, listed
 from kefu.relay.collected import Collected
@@ -187,6 +188,8 @@ class TurnRecorder:
             if sources is None:
                 return ended
             return ended._replace(unanswered=not sources.answered, proved=bool(sources.cited))
+        if isinstance(error, TakenOver):  # the question is a part of the talk with the person
+            return ended
         # A turn without any text failed, unless the visitor left. Without a new text, a replacement
         # failed in any case, so that the earlier answer stays complete.
         failed = not text and (self._replaces or not isinstance(error, VISITOR_GONE))

@@ -57,6 +57,8 @@ def _add_attendance(router: APIRouter, panel: Panel, limits: BodyLimits) -> None
         operator = hide(panel.operator_of(request, wanted.operator))
         change = Attendance(wanted.state, operator, panel.clock.now())
         found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
+        if found.state == "person":
+            panel.runtime.running.take_over(name)
         panel.audit(request, f"state {found.state}", name)
         return found._asdict()
 
