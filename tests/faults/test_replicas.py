@@ -182,6 +182,23 @@ async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> N
 
 
 @pytest.mark.slow
+async def test_e2_a_person_who_takes_over_at_another_server_ends_the_answer(
+    replicas: Replicas,
+) -> None:
+    making, other = replicas(2, environment={"ADMIN_TOKEN": TOKEN})
+    making.script(b.answer("First"))
+    visitor = Visitor(making)
+    await visitor.say("Hello")
+    making.script(b.drip(400, delay=0.05))
+    asked = asyncio.create_task(visitor.say("And now?"))
+    await asyncio.sleep(1.0)
+    assert Operator(other).turn(visitor, "person").status_code == 200
+    answer = await asyncio.wait_for(asked, 2.0)
+    assert answer.complete
+    assert answer.text
+
+
+@pytest.mark.slow
 async def test_e2_an_answer_is_taken_up_at_another_server(replicas: Replicas) -> None:
     """The model is asked once, and the page that lost its connection has the whole answer."""
     making, other = replicas(2)
