@@ -79,6 +79,7 @@ def upstream() -> Iterator[ScriptedUpstream]:
         for question, status in REASONS.items():
             upstream.script("*", behaviours.status(status), asking=question)
         upstream.script("*", uses_tool, asking=TOOL_QUESTION)
+        upstream.script("*", keeps_form, asking=JSON_QUESTION)
         yield upstream
 
 
@@ -106,6 +107,7 @@ def seen(command: list[str], upstream: ScriptedUpstream) -> Iterator[Seen]:
 
 QUESTIONS = ("good", "bad", "silent", "broken", *REASONS)
 TOOL_QUESTION = "tool"
+JSON_QUESTION = "json"
 
 
 async def uses_tool(exchange: behaviours.Exchange) -> None:
@@ -120,6 +122,13 @@ async def uses_tool(exchange: behaviours.Exchange) -> None:
     await behaviours.chunks(role, called, behaviours.chunk({}, finish="tool_calls"))(exchange)
 
 
+async def keeps_form(exchange: behaviours.Exchange) -> None:
+    """A model that answers with JSON if its request has a schema for it."""
+    asked = exchange.body.get("response_format", {})
+    has_schema = "city" in asked.get("json_schema", {}).get("schema", {}).get("properties", {})
+    await behaviours.answer(*('{"city":', '"Bern"}') if has_schema else ("Bern",))(exchange)
+
+
 def service(upstream: ScriptedUpstream) -> Service:
     return Service(upstream.base_url, KEYS, openai_api="tools").start()
 
@@ -129,7 +138,8 @@ def jobs(services: dict[str, Service]) -> Iterator[dict[str, Any]]:
         door = services.get(question, services["well"]).url + "/v1"
         for stream in (True, False):
             yield {"base_url": door, "question": question, "stream": stream}
-    yield {"base_url": services["well"].url + "/v1", "question": TOOL_QUESTION, "stream": False}
+    for question in (TOOL_QUESTION, JSON_QUESTION):
+        yield {"base_url": services["well"].url + "/v1", "question": question, "stream": False}
 
 
 def run(

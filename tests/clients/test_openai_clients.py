@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.conftest import SCRIPTS, TOOL_QUESTION, Seen
+from tests.clients.conftest import JSON_QUESTION, SCRIPTS, TOOL_QUESTION, Seen
 
 OFFICIAL = ("openai_sdk", "openai_node")
 """OpenAI's own clients. The others are built on them, so they break rarely without them."""
@@ -141,3 +141,9 @@ def test_client_uses_a_tool_and_reads_the_answer_to_its_result(seen: Seen, scrip
     assert used["text"] == "It is sunny."
     assert used["finish"] == (None if script == "llm_cli" else "tool_calls")
     assert seen.asked[TOOL_QUESTION] == 2
+
+
+def test_client_gets_an_answer_in_the_form_of_its_schema(seen: Seen, script: str) -> None:
+    given = outcome(seen, JSON_QUESTION, stream=False)
+    asks_for_json = script in (*OFFICIAL, "langchain_sdk")
+    assert (given["text"], given["error"]) == ('{"city":"Bern"}' if asks_for_json else "Bern", [])

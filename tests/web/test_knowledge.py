@@ -13,7 +13,7 @@ import pytest
 
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD, RULES
+from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD, RULES, RULES_FOR_JSON
 from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
@@ -178,6 +178,27 @@ async def test_g21_openai_clients_are_answered_from_the_pages_too(grounded: Stag
     grounded.script(b.answer("Thirty days [1] [7]."), asking="V1")
     answer = await grounded.ask(conversation("V1 boots sent back?"), path="/v1/chat/completions")
     assert answer.json["choices"][0]["message"]["content"] == "Thirty days [1]."
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_g21_json_is_answered_from_the_pages_and_stays_json(
+    grounded: Stage, stream: bool
+) -> None:
+    """Numbers in brackets are values there, and a list behind the answer would spoil it."""
+    value = '{"days": [30, 9], "first": [1], "see": "https://evil.example/a [7]", "more": "```"}'
+    grounded.script(b.answer(*value), asking=f"J1 {stream}")
+    asked = conversation(
+        f"J1 {stream} boots sent back?",
+        stream=stream,
+        sources="text",
+        response_format={"type": "json_object"},
+    )
+    answer = await grounded.ask(asked, path="/v1/chat/completions")
+    text = answer.text if stream else answer.json["choices"][0]["message"]["content"]
+    assert text == value
+    system, question = await sent(grounded, f"J1 {stream}")
+    assert system == {"role": "system", "content": f"{SYSTEM}\n\n{RULES_FOR_JSON}"}
+    assert passages(question["content"])[0]["title"] == "Returns"
 
 
 async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(grounded: Stage) -> None:

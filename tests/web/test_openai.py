@@ -187,7 +187,9 @@ async def test_developer_and_further_system_messages_are_one_system_message(
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("response_format", {"type": "json_object"}),
+        ("response_format", {"type": "json_schema", "json_schema": {"name": "x" * 16000}}),
+        ("n", 2),
+        ("stop", ["a", "b", "c", "d", "e"]),
         ("functions", [{"name": "f"}]),
         ("logprobs", True),
         ("modalities", ["text", "audio"]),
@@ -218,13 +220,78 @@ async def test_a_part_of_a_message_that_is_no_text_is_named(
 
 
 @pytest.mark.parametrize(
-    "field", ["tools", "response_format", "logprobs", "modalities", "functions"]
+    "field",
+    ["tools", "response_format", "logprobs", "modalities", "functions", "n", "stop", "seed"],
 )
 async def test_a_field_that_asks_for_nothing_is_accepted(
     shared: Stage, question: str, field: str
 ) -> None:
     body = conversation(question, stream=True, **{field: None})
     assert (await shared.ask(body, path=PATH)).complete
+
+
+SCHEMA = {"type": "object", "properties": {"days": {"type": "integer", "default": None}}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("response_format", {"type": "json_object"}),
+        ("response_format", {"type": "json_object", "schema": SCHEMA}),
+        ("response_format", {"type": "json_schema", "json_schema": {"schema": SCHEMA}}),
+        ("stop", "Observation:"),
+        ("stop", ["Observation:"]),
+        ("seed", 7),
+    ],
+)
+async def test_the_form_of_an_answer_reaches_the_model(
+    shared: Stage, question: str, field: str, value: object
+) -> None:
+    asked = conversation(question, **{field: value}, logprobs=False, n=1)
+    assert (await shared.ask(asked, path=PATH)).status == 200
+    body = shared.upstream.calls(question)[0].body
+    usual = {"model", "messages", "temperature", "max_tokens", "stream", "stream_options"}
+    assert body.keys() == usual | {field}
+    assert body[field] == value
+
+
+async def test_the_usual_form_is_not_sent(shared: Stage, question: str) -> None:
+    asked = conversation(question, response_format={"type": "text"})
+    assert (await shared.ask(asked, path=PATH)).status == 200
+    assert "response_format" not in shared.upstream.calls(question)[0].body
+
+
+async def test_another_form_is_named_with_those_that_there_are(
+    shared: Stage, question: str
+) -> None:
+    asked = conversation(question, response_format={"type": "grammar"})
+    answer = await shared.ask(asked, path=PATH)
+    assert (answer.status, answer.error["param"]) == (400, "response_format.type")
+    assert "'json_object'" in answer.error["message"]
+
+
+async def test_a_visitor_of_the_widget_chooses_no_form(shared: Stage, question: str) -> None:
+    asked = conversation(question, response_format={"type": "json_object"}, stop="a", seed=7)
+    assert (await shared.ask(asked)).complete
+    assert not {"response_format", "stop", "seed"} & shared.upstream.calls(question)[0].body.keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "param"),
+    [
+        ("This response_format type is unavailable now", "response_format"),
+        ("registry.ollama.ai/library/x does not support tools", "tools"),
+        ("Something else is wrong", None),
+    ],
+)
+async def test_the_field_that_the_model_refuses_is_named(
+    shared: Stage, question: str, said: str, param: str | None
+) -> None:
+    """DeepSeek takes `json_object` alone."""
+    shared.script(b.status(400, {"error": {"message": said}}), asking=question)
+    asked = conversation(question, response_format={"type": "json_schema", "json_schema": {}})
+    answer = await shared.ask(asked, path=PATH)
+    assert (answer.status, answer.error["param"]) == (400, param)
 
 
 async def test_tool_messages_are_named_where_tools_are_off(shared: Stage) -> None:

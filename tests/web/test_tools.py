@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.fakes.asking import Answer, ask, client
+from tests.fakes import behaviours as b
+from tests.fakes.asking import Answer, ask, client, conversation
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.choosing import Choosing, Rule, rule
 from tests.fakes.recorded_tool import card_in, steps_in
@@ -87,6 +88,17 @@ async def test_a16_events_only_for_who_asks_and_the_others_read_the_card(sold: S
     ]
     assert sold.shop.requests[-1].headers["authorization"] == SECRET
     assert "canary-shop" not in with_steps.raw.decode()
+
+
+async def test_a16_json_for_a_client_of_v1_stays_as_the_model_wrote_it(sold: Shop) -> None:
+    value = '{"see": "https://evil.example/a", "![x](y)": [1]}'
+    sold.stage.script(b.answer(value), asking="J1")
+    asked = conversation("J1?", response_format={"type": "json_object"}, stream=True)
+    given = await sold.stage.ask(asked, path="/v1/chat/completions")
+    assert given.text == value
+    body = sold.stage.upstream.calls("J1")[0].body
+    assert body["response_format"] == {"type": "json_object"}
+    assert [one["function"]["name"] for one in body["tools"]] == ["order_status"]
 
 
 async def test_a14_texts_are_in_the_visitors_language(sold: Shop) -> None:

@@ -69,7 +69,7 @@ async def make_answer(
                 grounding = await grounder.ground(question, note, lists=lists)
             bench = await conversation.bench(answer, admission)
             steps = tool_steps(answer, bench, conversation, services, grounding) if bench else None
-            answer.output = _output(conversation, grounding or steps)
+            answer.output = _output(conversation, question, grounding or steps)
             async with (
                 _running(question, answer, conversation, services, grounding, steps) as batches,
                 aclosing(_shown(batches, question, answer, conversation, grounding)) as events,
@@ -154,9 +154,11 @@ def _known_steps(known: KnownAnswer) -> Iterator[AnswerEvent]:
 
 
 def _output(
-    conversation: RequestedConversation, checked: Grounding | Steps | None
+    conversation: RequestedConversation, question: Question, checked: Grounding | Steps | None
 ) -> OutputFilter | None:
     """The filters of an answer: references are checked first, then the hooks change its text."""
+    if checked and question.wants_json:
+        checked = None  # a link, or a number in brackets, is a value there
     if not (checked or conversation.is_stored):
         return None
     output = OutputFilter()

@@ -72,14 +72,18 @@ class Question(NamedTuple):
     sampling: Sampling
     policy: PromptPolicy | None = None
     """Replaces the service's policy; None for the service's."""
-    tools: Mapping[str, object] = MappingProxyType({})
-    """Fields of the request body that describe the client's tools."""
+    fields: Mapping[str, object] = MappingProxyType({})
+    """Fields of the request body about tools, and about the form of the answer."""
     memory: Memory | None = None
     """Remembers the cut and the summary of a stored chat; None: this process remembers them."""
     page: str = ""
     """A line about the visitor's page, for the end of the system message."""
     image_tokens: int = 0
     """The tokens of the images in `messages`."""
+
+    @property
+    def wants_json(self) -> bool:
+        return "response_format" in self.fields
 
 
 class TooLong(NamedTuple):
@@ -250,10 +254,10 @@ class Chat:
             from kefu.chat.images import tokens_in  # here, because few messages have images
 
             tokens += tokens_in(messages, question.sampling.model)
-        if question.tools:
-            tokens += estimate_tokens_v1(json.dumps(dict(question.tools), ensure_ascii=False))
+        if question.fields:
+            tokens += estimate_tokens_v1(json.dumps(dict(question.fields), ensure_ascii=False))
         dialogue.prompt_tokens = tokens
-        dialogue.call.body = request_body(messages, question.sampling, question.tools)
+        dialogue.call.body = request_body(messages, question.sampling, question.fields)
 
 
 def _halve_passages(dialogue: Dialogue) -> bool:

@@ -18,6 +18,7 @@ from kefu.knowledge.finding import MAX_PASSAGES, Knowledge, PassageHit, fits_bad
 from kefu.knowledge.follow_ups import follow_ups
 from kefu.knowledge.sources import (
     RULES,
+    RULES_FOR_JSON,
     RULES_WITH_TOOLS,
     Source,
     block,
@@ -78,8 +79,9 @@ class Grounder:
             words = await self._words.write(last, before, languages, on_call)
             if words:
                 found = await self._knowledge.find(f"{last}\n{words}", before, MAX_PASSAGES)
-        room = self._room
-        return Grounding(found, last, room, words, self.links, lists=lists, before=before)
+        made = Grounding(found, last, self._room, words, self.links, lists=lists, before=before)
+        made.for_json = question.wants_json
+        return made
 
     async def more(self, words: str, grounding: Grounding) -> str:
         """Further passages for the model's own words, as lines of JSON; "" if there are none."""
@@ -119,6 +121,8 @@ class Grounding:
         self._filter: CitationFilter | None = None
         self.has_tools = False
         """Whether the model may also answer from results of tools."""
+        self.for_json = False
+        """Whether the answer is JSON, which has no place for the numbers of sources."""
         self._given: int | None = None
         """The number of passages in front of the question, once that is fixed."""
 
@@ -181,6 +185,7 @@ class Grounding:
     def messages(self, prompt: Sequence[Message]) -> list[Message]:
         """The prompt with the rules and the passages. Only the last message depends on pages."""
         rules = RULES_WITH_TOOLS if self.has_tools else RULES
+        rules = RULES_FOR_JSON if self.for_json else rules
         system, rest = Message("system", rules), [_without_list(one) for one in prompt]
         if rest[0].role == "system" and not rest[0].summary:
             system = Message("system", f"{rest.pop(0).content}\n\n{rules}")

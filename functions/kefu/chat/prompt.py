@@ -189,9 +189,9 @@ class Sampling(NamedTuple):
 def request_body(
     messages: Sequence[Message],
     sampling: Sampling,
-    tools: Mapping[str, object] = MappingProxyType({}),
+    fields: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
-    """The JSON body of the upstream request, without further fields of the client's body."""
+    """The JSON body of the upstream request, with these fields of the client's body alone."""
     body = {
         "model": sampling.model,
         "messages": _fields_of(messages),
@@ -199,7 +199,7 @@ def request_body(
         "max_tokens": sampling.max_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},
-        **tools,
+        **fields,
     }
     if sampling.temperature is None:
         del body["temperature"]

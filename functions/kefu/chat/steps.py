@@ -128,7 +128,8 @@ class Steps:
         answer, services, bench = self._answer, self._services, self._bench
         messages = [*self._question.messages, *bench.messages()]
         started = bench.around.monotonic() if answer.dialogues else answer.received_at
-        asked = self._question._replace(messages=messages, tools=bench.fields)
+        fields = {**self._question.fields, **bench.fields}
+        asked = self._question._replace(messages=messages, fields=fields)
         dialogue = services.chat.prepare(asked, started, answer.request_id, sources=self._grounding)
         answer.dialogues.append(dialogue)
         dialogue.collected = self._collected = Collected()

@@ -12,11 +12,11 @@ from kefu.agent.react import parse, prompts
 from kefu.chat.prompt import Sampling, request_body
 from kefu.chat.steps import RULES as TOOL_RULES
 from kefu.knowledge.sources import RULES as PAGE_RULES
-from kefu.knowledge.sources import RULES_WITH_TOOLS
+from kefu.knowledge.sources import RULES_FOR_JSON, RULES_WITH_TOOLS
 from kefu.relay.chunks import Usage
 from kefu.tools.use import Use
 
-_RULES = (AGENT_RULES, PAGE_RULES, RULES_WITH_TOOLS, TOOL_RULES)
+_RULES = (AGENT_RULES, PAGE_RULES, RULES_WITH_TOOLS, RULES_FOR_JSON, TOOL_RULES)
 
 ToolCalled = tuple[str, str]
 """A call of a tool: its name and its arguments, which should be JSON."""

@@ -55,6 +55,11 @@ _REFUSED_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 """In the text of a refusal."""
+_REFUSED_FIELD: Final = re.compile(
+    r"\b(?P<tools>tools|tool_choice|parallel_tool_calls)\b|response_(format|schema)|json.?schema",
+    re.IGNORECASE,
+)
+"""In the text of a refusal: a field of the client that the model does not take."""
 _REFUSED_KEY: Final = re.compile(
     r'"(?:error|message)": ?"(?:Incorrect API key|API key (?:not valid|expired))', re.IGNORECASE
 )
@@ -193,6 +198,9 @@ def _request_error(failed: Failed) -> InvalidRequest | None:
     status, at_fault = failed.status, failed.status in _REQUEST_AT_FAULT
     if status == 413 or ((at_fault or status >= 429) and _TOO_LONG.search(failed.said)):
         return ContextTooLong("The conversation is too long for the model.")
+    if at_fault and (named := _REFUSED_FIELD.search(failed.said)):
+        param = "tools" if named["tools"] else "response_format"
+        return InvalidRequest(f"{param}: not accepted by the AI service.", param=param)
     return InvalidRequest("The AI service did not accept the request.") if at_fault else None
 
 

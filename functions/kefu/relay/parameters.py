@@ -12,7 +12,7 @@ LIMIT: Final = "max_tokens"
 NEW_LIMIT: Final = "max_completion_tokens"
 """The name of `max_tokens` for OpenAI's reasoning models."""
 
-_REFUSABLE: Final = (LIMIT, "temperature", "stream_options")
+_REFUSABLE: Final = (LIMIT, "temperature", "stream_options", "stop", "seed")
 """Fields that a model may refuse, and that a request can do without, or under another name."""
 
 _REFUSES: Final = re.compile(
@@ -92,6 +92,6 @@ class Parameters:
         self.differ = True
         if refused != LIMIT:
             return f"the model refuses {refused}: none is sent"
-        # It is a reasoning model, which refuses a temperature in the next answer.
-        known.add("temperature")
+        # It is a reasoning model, which refuses these in the next answer.
+        known.update(("temperature", "stop"))
         return f"the model refuses {LIMIT}: {NEW_LIMIT} is sent, and no temperature"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
@@ -12,7 +12,8 @@ from kefu.errors import InvalidRequest
 from kefu.messages import Message, ToolCall, reasoning_of
 from kefu.web.schemas import AnswerRequest, ContentPart, StrictBody, text_of, with_images
 
-_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
+_TOOLS = {"tools", "tool_choice", "parallel_tool_calls"}
+_FORM = {"response_format", "stop", "seed"}
 
 
 class Function(StrictBody):
@@ -54,6 +55,14 @@ class FunctionTool(StrictBody):
     function: dict[str, Any]
 
 
+class ResponseFormat(StrictBody):
+    """The form of the answer. Its other fields go to the model as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["text", "json_object", "json_schema"]
+
+
 class CompletionRequest(AnswerRequest):
     """`POST /v1/chat/completions`."""
 
@@ -66,6 +75,9 @@ class CompletionRequest(AnswerRequest):
     tools: list[FunctionTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: StrictBool | None = None
+    response_format: ResponseFormat | None = None
+    stop: str | Annotated[list[str], Field(max_length=4)] | None = None
+    seed: int | None = None
 
     def conversation(
         self, max_messages: int, max_chars: int, *, may_have_images: bool
@@ -76,6 +88,10 @@ class CompletionRequest(AnswerRequest):
         """
         if len(self.messages) > max_messages:
             raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
+        if self.response_format and len(self.response_format.model_dump_json()) > max_chars:
+            raise InvalidRequest(
+                f"response_format: longer than {max_chars} characters.", param="response_format"
+            )
         messages = [
             _checked(at, one, max_chars, may_have_images) for at, one in enumerate(self.messages)
         ]
@@ -89,10 +105,12 @@ class CompletionRequest(AnswerRequest):
         return [Message("system", "\n\n".join(system)), *rest] if system else rest
 
     @property
-    def tool_fields(self) -> Mapping[str, object]:
-        """The fields about tools that go to the model."""
-        body = self.model_dump(include=set(_TOOLS), exclude_none=True)
-        return body if self.tools else {}
+    def fields(self) -> Mapping[str, object]:
+        """The fields about tools and about the form of the answer, which go to the model."""
+        left_out = set() if self.tools else _TOOLS
+        if self.response_format and self.response_format.type == "text":
+            left_out = left_out | {"response_format"}
+        return self.model_dump(include=(_TOOLS | _FORM) - left_out, exclude_none=True)
 
 
 class ShownModel(TypedDict):
@@ -133,7 +151,7 @@ def _checked(at: int, body: CompletionMessage, max_chars: int, may_have_images: 
 _UNSUPPORTED: Mapping[str, Callable[[object], bool]] = {
     "functions": bool,
     "function_call": lambda value: value not in (None, "none", "auto"),
-    "response_format": lambda value: value not in (None, {"type": "text"}),
+    "n": lambda value: value not in (None, 1),
     "logprobs": bool,
     "top_logprobs": bool,
     "modalities": lambda value: value not in (None, [], ["text"]),

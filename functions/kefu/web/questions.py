@@ -109,14 +109,14 @@ class Questions:
         messages = body.conversation(
             options.max_messages, options.max_message_chars, may_have_images=options.images
         )
-        tools: Mapping[str, object] = {}
+        fields: Mapping[str, object] = {}
         context: Mapping[str, str] = {}
         if isinstance(body, ConversationRequest):
             context = body.context or {}
         else:  # of a client of `/v1`
-            tools = body.tool_fields
+            fields = body.fields
         sampling = self._sampling.asked(body.temperature, body.asked_tokens)
-        question = Question(messages, sampling, tools=tools, page=page_line(context))
+        question = Question(messages, sampling, fields=fields, page=page_line(context))
         return _with_few_images(question) if options.images else question
 
     def preset(self, body: ConversationRequest, config: Config | None) -> Question:

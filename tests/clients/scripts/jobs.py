@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 
 @dataclass(frozen=True)
 class Job:
@@ -18,6 +20,9 @@ class Job:
 
 TOOL_QUESTION = "tool"
 """The question that is asked with a tool, with a system message beside it, and without a stream."""
+
+JSON_QUESTION = "json"
+"""The question whose answer is asked for in the form of `Weather`, without a stream."""
 
 WEATHER: dict[str, Any] = {
     "type": "function",
@@ -31,6 +36,10 @@ WEATHER: dict[str, Any] = {
         },
     },
 }
+
+
+class Weather(BaseModel):
+    city: str
 
 
 @dataclass

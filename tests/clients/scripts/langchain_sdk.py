@@ -7,13 +7,25 @@ from __future__ import annotations
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import ChatOpenAI  # type: ignore[import-not-found]
 
-from tests.clients.scripts.jobs import TOOL_QUESTION, WEATHER, Job, Outcome, run
+from tests.clients.scripts.jobs import (
+    JSON_QUESTION,
+    TOOL_QUESTION,
+    WEATHER,
+    Job,
+    Outcome,
+    Weather,
+    run,
+)
 
 
 def ask(job: Job, outcome: Outcome) -> None:
     model = ChatOpenAI(model="kefu", base_url=job.base_url, api_key="unused")
     if job.question == TOOL_QUESTION:
         use_tool(model, outcome)
+        return
+    if job.question == JSON_QUESTION:
+        found = model.with_structured_output(Weather).invoke(job.question)
+        outcome.text = found.model_dump_json()
         return
     if not job.stream:
         answer = model.invoke(job.question)

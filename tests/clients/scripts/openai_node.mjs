@@ -12,6 +12,13 @@ async function ask(job, outcome) {
     await useTool(client, model, outcome);
     return;
   }
+  if (job.question === "json") {
+    const schema = { type: "object", properties: { city: { type: "string" } } };
+    const response_format = { type: "json_schema", json_schema: { name: "weather", schema } };
+    const answer = await client.chat.completions.parse({ model, messages, response_format });
+    outcome.text = JSON.stringify(JSON.parse(answer.choices[0].message.content));
+    return;
+  }
   if (!job.stream) {
     const answer = await client.chat.completions.create({ model, messages });
     outcome.text = answer.choices[0].message.content;

@@ -6,7 +6,15 @@ from __future__ import annotations
 # check.
 from openai import OpenAI  # type: ignore[import-not-found]
 
-from tests.clients.scripts.jobs import TOOL_QUESTION, WEATHER, Job, Outcome, run
+from tests.clients.scripts.jobs import (
+    JSON_QUESTION,
+    TOOL_QUESTION,
+    WEATHER,
+    Job,
+    Outcome,
+    Weather,
+    run,
+)
 
 
 def ask(job: Job, outcome: Outcome) -> None:
@@ -15,6 +23,12 @@ def ask(job: Job, outcome: Outcome) -> None:
     model = client.models.list().data[0].id
     if job.question == TOOL_QUESTION:
         use_tool(client, model, outcome)
+        return
+    if job.question == JSON_QUESTION:
+        given = client.chat.completions.parse(
+            model=model, messages=messages, response_format=Weather
+        )
+        outcome.text = given.choices[0].message.parsed.model_dump_json()
         return
     if not job.stream:
         choice = client.chat.completions.create(model=model, messages=messages).choices[0]

@@ -27,7 +27,7 @@ def test_a_dialogue_counts_the_tokens_of_its_prompt_with_tools_and_their_calls()
     calls = (ToolCall("1", "price", '{"of": "fish"}'),)
     messages = [ASKED, Message("assistant", "", calls), Message("tool", "4 €", tool_call_id="1")]
     tools = {"tools": [{"type": "function", "function": {"name": "price"}}]}
-    question = Question(messages, Sampling("m", 0.5, 100), tools=tools)
+    question = Question(messages, Sampling("m", 0.5, 100), fields=tools)
     dialogue = chat_with(Spoken("hello")).prepare(question, 0.0, "1")
     texts = [ASKED.content, '{"of": "fish"}', "4 €", json.dumps(tools)]
     tokens = sum(map(estimate_tokens_v1, texts))

@@ -94,6 +94,33 @@ async def test_d4_second_refusal_of_a_request_is_final_and_remembered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "reply"),
+    [
+        ("stop", refuses("stop")),
+        (
+            "seed",
+            up.refusal(422, {"detail": "seed: Extra inputs are not permitted"}),
+        ),
+    ],
+)
+@in_virtual_time
+async def test_d4_field_of_a_client_that_the_model_refuses_is_left_out(
+    field: str, reply: Reply
+) -> None:
+    """OpenAI's reasoning models refuse `stop`, Mistral refuses `seed`."""
+    rig = Rig({"first": [reply, up.answer("good")]})
+    assert (await ask(rig, {**BODY, field: 7})).text == "good"
+    assert bodies(rig) == [{**BODY, field: 7}, BODY]
+
+
+@in_virtual_time
+async def test_d4_reasoning_model_gets_no_stop_either() -> None:
+    rig = Rig({"first": [LIMIT, up.answer("good")]})
+    assert (await ask(rig, {**BODY, "stop": "x"})).text == "good"
+    assert bodies(rig)[1] == NEW
+
+
+@pytest.mark.parametrize(
     ("reply", "error"),
     [
         (refuses("max_tokens", "max_tokens is too large: 9000.", "invalid_value"), InvalidRequest),
