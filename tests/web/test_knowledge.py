@@ -213,7 +213,7 @@ async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(ground
 async def test_g21_a_prompt_that_is_still_too_long_is_sent_with_less_history(
     grounded: Stage,
 ) -> None:
-    """The history stays whole for the first retry, and there is one more for it."""
+    """The history stays whole for the first retry, and there are two more for it."""
     too_long = b.status(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
     grounded.script(too_long, too_long, b.answer("Fine [1]."), too_long, asking="T2")
     talk = ["Do you sell boots? " * 40, "We do. " * 40, "And coats?", "Those too. " * 90]

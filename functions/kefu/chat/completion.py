@@ -195,8 +195,8 @@ class Chat:
     async def start(self, dialogue: Dialogue, on_summary: OnCall) -> ModelAnswer:
         """Send the request to the model; return when its answer starts.
 
-        A prompt that exceeds the model's context window is trimmed further and sent once more,
-        with passages at most twice.
+        A prompt that exceeds the model's context window is trimmed further and sent again, at
+        most twice, with passages three times.
         A summary that is due is written in the background, for the next request; `on_summary`
         receives its call. Raises a KefuError when there is no answer.
         """
@@ -210,12 +210,14 @@ class Chat:
         return dialogue.answer
 
     async def _start_shorter(self, dialogue: Dialogue, error: ContextTooLong) -> ModelAnswer:
-        """Send the request with half of the passages, and if need be also with less history.
+        """Send the request with half of the passages, and if need be with a half or a quarter of
+        the history.
 
         Raises `error`, or the last one, if nothing more can be left out.
         """
         call = dialogue.call
-        for shorten in (_halve_passages, self._halve_history):
+        # The window of a model that Kefu does not know may be a quarter of what is assumed.
+        for shorten in (_halve_passages, self._halve_history, self._halve_history):
             refused = TooLong(
                 call.body, dialogue.prompt, len(call.attempts), self.clock.monotonic()
             )
