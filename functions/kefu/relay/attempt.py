@@ -122,7 +122,8 @@ class Stream:
         detector = self._detector
         on_choices = detector.feed if detector else None
         try:
-            for event in self._parser.feed(data):
+            # At its end an event may lack the empty line.
+            for event in self._parser.feed(data or b"\n\n"):
                 if chunk := self.completion.read(event, on_choices):
                     if detector and (
                         detector.suspicious or self._held or self._secret in chunk.text
@@ -220,7 +221,7 @@ def _refusal(response: UpstreamResponse, body_begins: bytes) -> Failed:
         return Failed(
             f"http_{status}", status=status, headers=headers, body=body, said=said, billed=False
         )
-    if isinstance(body.get("error"), dict):
+    if body.get("error"):
         return _in_band(InBandError(error_status(body), body), headers)
     return Failed("not_sse", said=said)
 

@@ -103,6 +103,20 @@ async def test_empty_answer_of_the_only_key_is_passed_on() -> None:
     assert rig.failing == []
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\r\n"])
+@in_virtual_time
+async def test_the_last_event_needs_no_empty_line(end: bytes) -> None:
+    """Some servers end their answer with its last character."""
+    last = up.STOP.rstrip() + end
+    rig = Rig({"only": up.STREAM.then(up.text("whole"), last)})
+    result = await rig.ask()
+    assert (result.text, result.whole, result.outcomes) == ("whole", True, ["ok"])
+    whole = Rig(
+        {"only": up.STREAM.then(up.chunk({"content": "one"}, finish="stop").rstrip() + end)}
+    )
+    assert (await whole.ask()).text == "one"
+
+
 @in_virtual_time
 async def test_usage_of_a_failed_attempt_is_not_that_of_the_answer() -> None:
     rig = Rig({"first": ROLE.then(up.usage(900, 7), up.LOST), "second": WHOLE})

@@ -89,6 +89,11 @@ ROTATED = [
     Case("U28-gzip", GZIP, "not_sse", MINUTE, 1),
     Case("U20-json-429", json_200({"error": RATE}), "http_429", (LIMITED, 60), 1),
     Case("U20-json-500", json_200({"error": {"message": "x"}}), "http_503", MINUTE, 1),
+    Case(
+        "U20-json-text", json_200({"error": "no slot", "code": 429}), "http_429", (LIMITED, 60), 1
+    ),
+    Case("U20-json-only-text", json_200({"error": "no slot"}), "http_503", MINUTE, 1),
+    Case("U16-half-event", stream(b'data: {"choices": ['), "malformed", MINUTE, 1),
     Case("U19-malformed", stream(b"data: {no\n\n"), "malformed", MINUTE, 1),
     Case("U23-too-large", stream(b"data: " + b"A" * (1 << 20)), "malformed", MINUTE, 1),
     Case("T18-echoed-key", stream(up.text(KEY)), "malformed", MINUTE, 1),
