@@ -63,15 +63,28 @@ def terms(text: str, language: str) -> list[str]:
     return [term for kind, run in _runs(normal(text)) for term in _terms(kind, run, (language,))]
 
 
-def question_terms(text: str, languages: Sequence[str]) -> list[str]:
+def question_terms(text: str, languages: Sequence[str], asked_in: Sequence[str] = ()) -> list[str]:
     """The terms of a question, without stop words and without repetitions.
 
     A word is looked up by its stem in each of `languages`, those of the indexed pages: a question
-    is too short to tell its language. A question of stop words alone is unchanged.
+    is too short to tell its language. A question of stop words alone is unchanged. `asked_in`: the
+    languages of the words around its subject, if they are others.
     """
     found = normal(text)
-    kept = _subject(found, languages) or _without(found, _STOPS) or _runs(found)
+    kept = _subject(found, asked_in or languages) or _without(found, _STOPS) or _runs(found)
     return _distinct(kept, languages)
+
+
+def asking_language(text: str, languages: Sequence[str]) -> Sequence[str]:
+    """The one of a site's languages that has most of the words around a question's subject.
+
+    Empty if that is not clear: one word may be the subject in another language.
+    """
+    words = [run for kind, run in runs(text) if kind == "word"]
+    counts = sorted((sum(one in _said(tag) for one in words), tag) for tag in languages)[::-1]
+    most, tag = counts[0] if counts else (0, "")
+    is_clear = most >= _LEAST_SAID and (len(counts) == 1 or counts[1][0] < most)
+    return (tag,) if is_clear else ()
 
 
 def has_subject(text: str, languages: Sequence[str]) -> bool:
@@ -80,6 +93,8 @@ def has_subject(text: str, languages: Sequence[str]) -> bool:
 
 
 _STOPS = stop_words.ENGLISH | stop_words.OTHERS
+_LEAST_SAID = 2
+"""The least words around a subject that tell the language of a question."""
 
 
 def _subject(text: str, languages: Sequence[str]) -> list[tuple[str, str]]:
@@ -91,9 +106,14 @@ def _subject(text: str, languages: Sequence[str]) -> list[tuple[str, str]]:
 
 @cache
 def _stops(languages: tuple[str, ...]) -> frozenset[str]:
-    """Also as they are typed without accents."""
-    said = set[str]().union(*(stop_words.ASKING.get(one, ()) for one in languages))
-    return _STOPS.union(said, map(unmarked, said))
+    return _STOPS.union(*map(_said, languages))
+
+
+@cache
+def _said(language: str) -> frozenset[str]:
+    """What people say around a subject in a language, also as it is typed without accents."""
+    said = _OF_QUESTIONS.get(language, frozenset()).union(stop_words.ASKING.get(language, ()))
+    return said.union(map(unmarked, said))
 
 
 def _without(text: str, stops: Collection[str]) -> list[tuple[str, str]]:
@@ -125,10 +145,10 @@ def unmarked_terms(text: str, language: str) -> list[str]:
     ]
 
 
-def typed_terms(text: str, languages: Sequence[str]) -> list[str]:
+def typed_terms(text: str, languages: Sequence[str], asked_in: Sequence[str] = ()) -> list[str]:
     """The terms of `unmarked_terms` for the words of a question that have no accents."""
-    stops = stop_words.ENGLISH | stop_words.OTHERS
-    words = (run for kind, run in runs(text) if kind == "word" and run not in stops)
+    kept = _subject(normal(text), asked_in or languages)
+    words = (run for kind, run in kept if kind == "word")
     typed = (word for word in words if unmarked(word) == word)
     stems = (one for word in typed for one in _terms("word", word, languages))
     return list(dict.fromkeys(f"{UNMARKED}{one}" for one in stems))
@@ -160,9 +180,9 @@ def whole_term(text: str, language: str) -> str:
     return _whole(_distinct(_without(found, _STOPS) or _runs(found), (language,)))
 
 
-def whole_terms(question: str, language: str) -> set[str]:
+def whole_terms(question: str, language: str, asked_in: Sequence[str] = ()) -> set[str]:
     """The terms of headings that a question may be, or that it asks about."""
-    about = question_terms(unnumbered(question[:_MAX_HEADING_CHARS]), (language,))
+    about = question_terms(unnumbered(question[:_MAX_HEADING_CHARS]), (language,), asked_in)
     return {whole_term(question, language), _whole(about)} - {""}
 
 

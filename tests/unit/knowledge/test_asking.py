@@ -9,7 +9,14 @@ import pytest
 from kefu.knowledge.finding import questions_in
 from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.simplified import simplified
-from kefu.knowledge.terms import question_terms, terms, whole_term, whole_terms
+from kefu.knowledge.terms import (
+    asking_language,
+    question_terms,
+    terms,
+    typed_terms,
+    whole_term,
+    whole_terms,
+)
 from kefu.stores.sqlite.knowledge.index import in_memory
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
@@ -91,6 +98,13 @@ def test_a_sentence_of_thanks_is_no_question() -> None:
     assert questions_in(asked, ("ru",)) == []
 
 
+def test_the_words_around_a_subject_tell_the_language_of_a_question() -> None:
+    languages = ("de", "en", "es")
+    assert asking_language("Hallo, ich habe eine Frage zu hay", languages) == ("de",)
+    assert asking_language("Do you sell a hat?", languages) == ("en",)
+    assert asking_language("hat sizes", languages) == ()
+
+
 SITE = [
     PageText("help", "Aide et questions", [Block("Pour vous aider, merci de dire bonjour.")], "fr"),
     PageText(
@@ -105,3 +119,23 @@ def test_a_page_of_greetings_is_not_before_the_page_that_was_meant() -> None:
     asked = "Bonjour, pourriez-vous m'aider à en savoir plus au sujet de la pile ? Merci d'avance !"
     assert file.find(asked, (), 3)[0].page == "pile"
     file.close()
+
+
+BILINGUAL = [
+    PageText("welcome", "Bonjour et merci", [Block("Plus au sujet de notre savoir.")], "fr"),
+    PageText("about", "About us", [Block("We sell watches and clocks since 1950.")], "en"),
+    PageText("prices", "Prices", [Block("A battery costs five euros.")], "en"),
+    PageText("battery", "Changer la batterie", [Block("Dévissez le fond avant la pile.")], "fr"),
+]
+
+
+def test_polite_words_are_left_out_beside_pages_in_another_language() -> None:
+    """A page in English looked the French words of politeness up by their English stems."""
+    file = KnowledgeFile(Path("site.kefu"), in_memory(BILINGUAL))
+    asked = "Bonjour, je voudrais en savoir plus au sujet de la pile, merci"
+    assert file.find(asked, (), 3)[0].page == "battery"
+    file.close()
+
+
+def test_stop_words_without_accents_are_not_looked_up_as_words_with_accents() -> None:
+    assert typed_terms("¿como puedo pagar?", ("es",)) == ["´pag"]

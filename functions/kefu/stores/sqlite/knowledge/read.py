@@ -25,7 +25,7 @@ from kefu.knowledge.finding import (
 )
 from kefu.knowledge.pages import FiledPage, Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
-from kefu.knowledge.terms import is_pair, question_terms, whole_terms
+from kefu.knowledge.terms import asking_language, is_pair, question_terms, whole_terms
 from kefu.knowledge.translations import in_one_language
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, has_table, meaning_of
@@ -171,15 +171,18 @@ class KnowledgeFile:
         typed = "\n".join(dict.fromkeys((asked(question, before), with_before(question, before))))
         text = asked(mended, before)
         own, kept, plain = set[str](), list[str](), list[str]()
+        asked_in = asking_language(text, self.languages)
         for language in self.languages:
-            mine = question_terms(typed, [language])
-            meant = mine if text == typed else question_terms(text, [language])
+            mine = question_terms(typed, [language], asked_in)
+            meant = mine if text == typed else question_terms(text, [language], asked_in)
             own.update(mine)
             kept += self._rare("term", list(dict.fromkeys((*meant, *mine))))
-            plain += self._rare("unmarked", self._typed.without_accents(text, language))
+            plain += self._rare("unmarked", self._typed.without_accents(text, language, asked_in))
         weights = {**more} | {f'"{term}"': 1.0 if term in own else MENDED_WEIGHT for term in kept}
         one = asked(mended, ())
-        whole = sorted(set[str]().union(*(whole_terms(one, tag) for tag in self.languages)))
+        whole = sorted(
+            set[str]().union(*(whole_terms(one, tag, asked_in) for tag in self.languages))
+        )
         weights |= {f'"{term}"': 1.0 for term in whole}
         unmarked = {f'"{term}"': 1.0 for term in (*plain, *whole)}
         return self._ranked(weights, unmarked if plain else {})

@@ -36,14 +36,14 @@ class TypedWords:
         """The question with the words that were meant."""
         return question if self._is_empty else replaced(question, self._meant)
 
-    def without_accents(self, text: str, language: str) -> list[str]:
+    def without_accents(self, text: str, language: str, asked_in: Sequence[str] = ()) -> list[str]:
         """The terms for words with accents; none for a text that has accents itself, or if the
         pages have no such words.
         """
         plain = normal(text)
         if self._is_empty or unmarked(plain) != plain:
             return []
-        found = typed_terms(plain, [language])
+        found = typed_terms(plain, [language], asked_in)
         return found if found and self.has("unmarked", found) else []
 
     def has(self, table: str, stems: Sequence[str]) -> bool:
