@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 _ENGLISH = """
@@ -37,11 +38,30 @@ OTHERS = frozenset[str]().union(*OTHERS_BY_LANGUAGE.values())
 """The stop words of questions in other languages. Some are English words, too."""
 
 _ASKING = {
+    "ar": "مرحبا مرحبًا مرحباً أهلا أهلاً شكرا شكراً جزيلا جزيلاً فضلك فضلكم سمحت سمحتم رجاء سؤال"
+    " استفسار لدي عندي أنا انا نحن أنت هل يمكن يمكنني يمكنكم يمكنك ممكن أريد اريد أود اود نريد"
+    " معرفة أعرف اعرف نعرف تشرح تشرحوا تشرحون شرح مساعدة مساعدتي تساعدوني المساعدة المزيد حول عن"
+    " كيف ما ماذا ماهي ماهو هو هي متى أين اين لماذا كم من في على إلى الى مع و أو أن ان لي لنا يجب"
+    " علي أفعل افعل هذا هذه ذلك مشكلة",
+    "bn": "নমস্কার হ্যালো ধন্যবাদ অনেক দয়া করে প্রশ্ন সম্পর্কে আমি আমার আমাকে আমরা আমাদের আপনি"
+    " আপনার আপনারা একটি একটু কি কী কিভাবে কীভাবে কেন কখন কোথায় কে কত আছে হয় হচ্ছে এবং ও বা এই"
+    " করতে করবো করব পারি পারবেন পারেন সাহায্য জানতে চাই চাচ্ছি আরও বলবেন বলুন বুঝিয়ে উচিত নিয়ে"
+    " সমস্যা",
+    "da": "hej goddag tak mange undskyld spørgsmål har jeg vi i du de man kan kunne vil ville"
+    " gerne skal skulle må vide ved hjælpe fortælle forklare mig os jer mere om hvordan hvad hvor"
+    " hvornår hvorfor hvem hvilken hvilket hvilke er det den en et og eller på til med for af at"
+    " som gøre gør være muligt forstår ikke problem problemer",
     "de": "hallo moin hi liebes team bitte danke vielen dank gerne gern habe hätte haben hat"
     " frage fragen würde möchte wollte könnte könnten können könnt kannst darf muss soll"
     " sollte helfen weiterhelfen sagen erklären wissen erfahren mehr mir mich uns euch ihr ihnen"
     " du man es gibt machen mache tun geht funktioniert etwas über bezüglich brauche problem"
     " probleme am an aus dass wenn wird werden um noch",
+    "el": "γεια σας σου καλημέρα καλησπέρα χαίρετε ευχαριστώ πολύ παρακαλώ συγγνώμη ερώτηση"
+    " απορία έχω έχουμε έχετε μπορώ μπορείτε μπορείς μπορούμε θα να ήθελα θέλω θέλουμε ξέρω"
+    " ξέρετε μάθω γνωρίζω βοηθήσετε βοήθεια πείτε εξηγήσετε μου μας με εγώ εσείς σχετικά για"
+    " περισσότερα πώς πως τι πού που πότε γιατί ποιος ποια ποιο πόσο είναι υπάρχει γίνεται ο η το"
+    " οι τα τον την του της των ένα μια ένας και ή σε στο στη στην από μήπως πρέπει κάνω αν"
+    " δυνατόν πρόβλημα",
     "en": "hello hi hey dear thanks thank question questions help helping possible should"
     " must might wonder wondering looking explain understand trouble problem problems regarding"
     " concerning hoping more appreciate",
@@ -49,6 +69,11 @@ _ASKING = {
     " podrían podéis puedes quiero quisiera queria quería querría gustaría necesito saber ayudar"
     " ayudarme decir decirme explicar explicarme me nos les te lo sobre acerca hay hacer hago"
     " debo al más esto esta este algo problema yo usted",
+    "fa": "سلام درود ممنون متشکرم مرسی سپاس خیلی لطفا لطفاً ببخشید پیشاپیش سوال سؤال سوالی دارم"
+    " داریم من ما شما آیا میتوانم میتوانید میتونم میتونید میشه میشود امکان دارد میخواهم میخواستم"
+    " میخوام بدانم بدونم بگید بگویید توضیح دهید بدهید کمک کنید کنم کند بکنم کردن بیشتر درباره"
+    " درمورد مورد راجع چگونه چطور چطوری چیست چی چه هست است کی کجا چرا کدام چند از به در با را رو"
+    " برای و یا که این آن یک باید مشکل مشکلی",
     "fi": "hei moi terve kiitos kysymys minulla minä on onko olisi voinko voin voisin voiko"
     " voitte voitteko voisitteko voisitko voitko auttaa kertoa selittää haluan haluaisin tietää"
     " lisää aiheesta koskien miten mitä mikä missä milloin miksi kuka ja tai jos että pitäisi"
@@ -58,17 +83,32 @@ _ASKING = {
     " aidez dire dites expliquer expliquez me m moi s si te t plaît plait svp concernant propos"
     " sujet plus en y au aux par se c ça cela j faire fais fait faut dois doit besoin cherche"
     " problème possible suis être",
+    "he": "שלום היי הי תודה רבה מראש בבקשה סליחה שאלה יש לי לנו לכם אני אנחנו אתם אתה האם אפשר"
+    " אוכל יכול יכולה יכולים תוכלו תוכל ניתן אשמח רוצה רוצים לדעת לעזור עזרה להסביר עוד לגבי על"
+    " בנוגע איך כיצד מה מהו מהי מתי איפה היכן למה מדוע מי כמה איזה זה זו זאת הוא היא את של עם או"
+    " לא כדי צריך צריכה עליי עלי לעשות בעיה",
+    "hi": "नमस्ते नमस्कार हैलो धन्यवाद शुक्रिया बहुत कृपया सवाल प्रश्न मैं मेरा मेरी मेरे मुझे"
+    " मुझको हम हमें आप आपका आपकी आपके क्या कैसे क्यों कब कहाँ कहां कौन कितना कितने कितनी है हैं"
+    " हूँ हूं हो होता होती रहा रही रहे था का की के में को से पर ने और या एक यह वह कि बारे मदद कर"
+    " करें करूँ करूं करना करने किया सकते सकता सकती चाहता चाहती चाहिए चाहते जानना जानने बताइए"
+    " बताएं बताएँ बताओ समझा समझाएं जाता जाती समस्या",
     "hu": "üdv üdvözlöm szia sziasztok köszönöm köszönet kérdés kérdésem lenne van volna ezzel"
     " kapcsolatban erről tudnának tudnátok tudna tudnál tudok segíteni segítsen mondani"
     " magyarázni szeretnék szeretném tudni hogyan hogy mi mit mik hol mikor miért ki melyik a az"
     " egy és vagy lehet kell tegyek többet probléma problémám",
     "id": "halo hai terima kasih tolong mohon pertanyaan saya kami bisa bisakah dapat dapatkah"
     " boleh ingin mau tahu bertanya tanya membantu bantu menjelaskan jelaskan tentang mengenai"
-    " ada adalah cara kapan siapa mengapa kenapa masalah",
+    " ada adalah cara kapan siapa mengapa kenapa masalah anda kamu kak punya apakah mungkin lebih"
+    " lanjut banyak kepada dengan untuk pada itu ini yg gimana caranya nanya dong harus lakukan"
+    " sebelumnya permisi",
     "it": "ciao buongiorno buonasera salve grazie prego favore domanda ho ha avete hanno posso"
     " può potete potreste potrebbe puoi vorrei voglio gradirei sapere aiutare aiutarmi dire"
     " dirmi spiegare spiegarmi ci vi cosa come quando dove perché chi quale quali riguardo"
     " i in a al sul sulla per da fare faccio devo si sono più problema",
+    "nb": "hei heisann takk tusen unnskyld spørsmål har jeg vi dere du de man kan kunne vil ville"
+    " gjerne skal skulle må hadde vite vet hjelpe fortelle forklare meg oss mer om hvordan hva"
+    " hvor når hvorfor hvem hvilken hvilket hvilke er det den en ei et og eller i på til med for"
+    " av at som gjøre gjør vært mulig forstår ikke problem problemer",
     "nl": "hallo goedemorgen goedemiddag goedenavond bedankt dank dankjewel alstublieft"
     " alsjeblieft vraag vragen heb hebben heeft kan kunnen kunt kun zou zouden mag moet wil"
     " willen graag weten helpen vertellen uitleggen ik mij me ons wij we u jullie je over meer"
@@ -82,6 +122,11 @@ _ASKING = {
     " podem poderia poderiam podes queria quero gostaria preciso saber ajudar me nos dizer"
     " explicar sobre mais vocês você eu ao no fazer faço devo estou há isso algo com um"
     " problema",
+    "ro": "bună salut mulțumesc mulțumim mersi frumos rog întrebare am are avem aveți pot poate"
+    " puteți puteam putea aș ați dori doresc vreau vrea știu știți știe ști afla aflu ajuta ajutați"
+    " spune spuneți explica explicați îmi mi mă ne vă eu noi mai multe mult despre cum ce cine"
+    " care când unde cât câte este e sunt fi se să nu da în din la cu pe de pentru o un și sau ar"
+    " trebui fac face posibil problemă probleme",
     "ru": "здравствуйте привет спасибо заранее пожалуйста вопрос вопросы есть можно могу можете"
     " могли мог бы хочу хотел хотела хотелось узнать знать подскажите скажите сказать объяснить"
     " объясните помочь помогите мне меня нам вас вам про об нужно надо сделать делать то а но"
@@ -94,20 +139,35 @@ _ASKING = {
     " mısınız musunuz müsünüz olabilir yardımcı yardım eder edebilir istiyorum isterim öğrenmek"
     " bilmek söyler açıklar hakkında ilgili ile için ben biz siz bana bize nerede zaman neden"
     " kim hangi kaç yapabilirim yapmalıyım nedir sorun",
+    "uk": "вітаю привіт дякую дуже заздалегідь будь ласка питання запитання є у мене мені нам нас"
+    " я ми ви вас вам чи б би не можна можу можете могли міг хотів хотіла хотілося хочу знати"
+    " дізнатися підкажіть скажіть сказати пояснити допомогти допоможіть щодо про більше як що"
+    " таке це де коли чому навіщо хто який яка яке які скільки і й та а але або в на з із до за"
+    " для по робити зробити треба потрібно проблема",
     "vi": "xin chào cảm ơn vui lòng tôi mình có thể muốn biết hỏi cho giúp giải thích về một các"
-    " những bao nhiêu tại nào làm phải vấn đề ạ",
+    " những bao nhiêu tại nào làm phải vấn đề ạ bạn chị ơi không được với rất nhiều nên thế vậy"
+    " đang gặp trước giùm nhé",
 }
-ASKING = {language: frozenset(words.split()) for language, words in _ASKING.items()}
+_ASKING["nn"] = _ASKING["no"] = _ASKING["nb"]
+ASKING = {
+    language: frozenset(unicodedata.normalize("NFKC", words).casefold().split())
+    for language, words in _ASKING.items()
+}
 """What people say around the subject when they ask somebody, on sites in a language: more words
 beside the stop words above.
 """
 
 _GREETINGS = (
-    "guten (?:tag|morgen|abend)|good (?:morning|afternoon|evening|day)|buen(?:os|as|) (?:d[ií]as?"
-    "|tardes|noches)|d[’']avance|bo[am] (?:dia|tarde|noite)|j[óo] (?:napot|reggelt|est[ée]t)"
-    "|hyv[äa]{2} p[äa]iv[äa]{2}|selamat (?:pagi|siang|sore|malam)|dzie[ńn] dobry"
-    "|goe?de(?:n|) ?(?:dag|morgen|middag|avond)|добрый (?:день|вечер)|доброе утро"
-    "|god (?:morgon|dag|kv[äa]ll)|iyi (?:g[üu]nler|ak[şs]amlar)"
+    "guten (?:tag|morgen|abend)|good (?:morning|afternoon|evening|day)"
+    "|buen(?:os|as|) (?:d[ií]as?|tardes|noches)|d[’']avance|bo[am] (?:dia|tarde|noite)"
+    "|j[óo] (?:napot|reggelt|est[ée]t)|hyv[äa]{2} p[äa]iv[äa]{2}|selamat (?:pagi|siang|sore|malam)"
+    "|dzie[ńn] dobry|goe?de(?:n|) ?(?:dag|morgen|middag|avond)|добрый (?:день|вечер)|доброе утро"
+    "|god (?:morgon|morgen|dag|aften|kv[äa]ll)|iyi (?:g[üu]nler|ak[şs]amlar)|p[åa] f[oö]rh[aå]nd"
+    "|bun[ăa] (?:ziua|seara|diminea[țţt]a)|dobr[ýy] (?:den|ve[čc]er)|dobr[ée] r[áa]no"
+    "|доброго (?:дня|ранку)|добрий (?:день|вечір|ранок)|(?:صباح|مساء) الخير|السلام عليكم"
+    "|(?:صبح|وقت|روز) بخیر|(?:בוקר|ערב) טוב|शुभ प्रभात|सुप्रभात|শুভ (?:সকাল|সন্ধ্যা)"
+    "|chào buổi (?:sáng|chiều|tối)|biết thêm|câu hỏi|(?:tại|làm) sao|shop ơi|thanks in advance"
+    "|any idea|quick question|(?:i[’']d|would) love to"
 )
 _ASKING_UNSPACED = (
     "こんにちは|こんばんは|おはようございます|はじめまして|お世[話话]になって(?:います|おります)"
@@ -124,6 +184,9 @@ _ASKING_UNSPACED = (
     r"|[하되있인없]나요|(?:해|알려|말해|도와|설명해)\s*(?:주(?:세요|시겠어요|실|십시오)|줄)"
     r"|수\s*있(?:나요|을까요|습니까|어요)|(?:알고|하고)\s*싶(?:습니다|어요|은데요?)|할까요|합니까"
     r"|[이가]?\s*잘\s*안\s*(?:됩니다|돼요|되네요)"
+    "|สวัสดี|ขอบคุณ(?:มาก|ล่วงหน้า)?|รบกวน(?=สอบถาม|ถาม|ช่วย)|ขอ(?:สอบ)?ถาม(?:หน่อย)?|(?:มี)?คำถามเกี่ยวกับ|เกี่ยวกับ"
+    "|อยาก(?:จะ)?(?:ทราบ|รู้)(?:ว่า)?(?:ข้อมูลเพิ่มเติม)?|(?<!ผู้)ช่วย(?:อธิบาย|(?!เหลือ))|(?:ให้)?หน่อย|ได้(?:ไหม|มั้ย|หรือไม่|อย่างไร|ยังไง)"
+    "|คืออะไร|(?:ต้อง|ควร)?ทำ(?:อย่างไร|ยังไง)(?:ดี)?|มีปัญหา(?:กับ)?|(?:ค่ะ|ครับ|คะ)(?![ก-๎])"
 )
 _HAN = (
     "为什么|怎么样|怎么办|怎么|怎样|什么|哪些|哪个|哪里|哪儿|多少|如何|是不是|有没有|能不能|可不可以"
@@ -140,11 +203,11 @@ def han() -> re.Pattern[str]:
 
 @cache
 def asking_unspaced() -> re.Pattern[str]:
-    """`ASKING` in Japanese and Korean, whose words have endings or no spaces.
+    """`ASKING` in Japanese, Korean and Thai, whose words have endings or no spaces.
 
     Compiled by the first question that needs it: that takes 4 ms of a cold start.
     """
-    return re.compile(_ASKING_UNSPACED)
+    return re.compile(unicodedata.normalize("NFKC", _ASKING_UNSPACED))
 
 
 @cache

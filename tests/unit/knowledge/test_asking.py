@@ -21,22 +21,33 @@ from kefu.stores.sqlite.knowledge.index import in_memory
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
 PLAIN_AND_POLITE = {
+    "ar": ("بطارية الساعة", "السلام عليكم، لدي سؤال عن بطارية الساعة، هل يمكنكم مساعدتي؟ شكراً"),
+    "bn": ("ঘড়ির ব্যাটারি", "নমস্কার, দয়া করে ঘড়ির ব্যাটারি সম্পর্কে বলবেন? ধন্যবাদ"),
+    "da": ("batteri ur", "Hej, kan I hjælpe mig? Jeg har et spørgsmål om batteri ur, tak"),
     "de": ("Batterie Uhr", "Hallo, ich hätte eine Frage zur Batterie der Uhr, danke!"),
+    "el": ("μπαταρία ρολόι", "Γεια σας, θα ήθελα να μάθω πώς είναι η μπαταρία ρολόι, ευχαριστώ"),
     "en": ("watch battery", "Hello, I have a question regarding the watch battery, thanks!"),
     "es": ("pila reloj", "Hola, quisiera saber algo sobre la pila del reloj, gracias"),
+    "fa": ("باتری ساعت", "سلام، لطفاً درباره باتری ساعت توضیح دهید، خیلی ممنون"),
     "fi": ("pariston kello", "Hei, voisitteko kertoa minulle pariston kello"),
     "fr": ("pile montre", "Bonjour, pourriez-vous m'aider concernant la pile de ma montre ?"),
+    "he": ("סוללה שעון", "בוקר טוב, אשמח לדעת עוד על סוללה שעון, תודה רבה"),
+    "hi": ("घड़ी बैटरी", "नमस्ते, मुझे घड़ी बैटरी के बारे में जानना है, क्या आप मदद कर सकते हैं?"),
     "hu": ("óra elem", "Jó napot, szeretnék többet tudni: óra elem"),
     "id": ("baterai jam", "Halo, saya ingin bertanya tentang baterai jam, terima kasih"),
     "it": ("batteria orologio", "Buongiorno, potete aiutarmi? batteria orologio, grazie"),
     "ja": ("時計の電池", "こんにちは。時計の電池について教えていただけますか？"),
     "ko": ("시계 배터리", "안녕하세요, 시계 배터리에 대해 알려 주실 수 있나요?"),
+    "nb": ("batteri klokke", "Hei, jeg har et spørsmål om batteri klokke, kan dere hjelpe meg?"),
     "nl": ("batterij horloge", "Hallo, kunnen jullie mij helpen met de batterij van het horloge?"),
     "pl": ("bateria zegarek", "Dzień dobry, mam pytanie: bateria zegarek, dziękuję"),
     "pt": ("pilha relógio", "Olá, gostaria de saber mais sobre a pilha do relógio, obrigado"),
+    "ro": ("baterie ceas", "Bună ziua, aș dori să aflu mai multe despre baterie ceas, mulțumesc"),
     "ru": ("батарейка часы", "Здравствуйте, подскажите, пожалуйста, батарейка часы, спасибо"),
     "sv": ("batteri klocka", "Hej, kan ni hjälpa mig? batteri klocka, tack"),
+    "th": ("แบตเตอรี่นาฬิกา", "สวัสดีค่ะ อยากทราบข้อมูลเพิ่มเติมเกี่ยวกับแบตเตอรี่นาฬิกา ขอบคุณค่ะ"),
     "tr": ("saat pili", "Merhaba, saat pili hakkında yardımcı olabilir misiniz?"),
+    "uk": ("батарейка годинник", "Доброго дня, чи не могли б ви допомогти: батарейка годинник"),
     "vi": ("pin đồng hồ", "Xin chào, tôi muốn hỏi về pin đồng hồ, cảm ơn"),
 }
 
@@ -64,6 +75,8 @@ def test_words_of_another_language_are_subjects() -> None:
         ("ぶどう", "ぶどう", "ja"),
         ("해외 배송", "해외 배송", "ko"),
         ("대한항공", "대한항공", "ko"),
+        ("ผู้ช่วย", "ผู้ช่วย", "th"),
+        ("คะแนน", "คะแนน", "th"),
         ("tiếng Anh", "tiếng Anh", "vi"),
     ],
 )
