@@ -285,7 +285,16 @@ _LANGUAGE_BY_SCRIPT = {
     "he": "\u0590-\u05ff",
     "ar": "\u0600-\u06ff",
     "hi": "\u0900-\u097f",
+    "bn": "\u0980-\u09ff",
+    "ta": "\u0b80-\u0bff",
+    "te": "\u0c00-\u0c7f",
     "th": "\u0e00-\u0e7f",
+    "lo": "\u0e80-\u0eff",
+    "my": "\u1000-\u109f",
+    "ka": "\u10a0-\u10ff",
+    "am": "\u1200-\u137f",
+    "km": "\u1780-\u17ff",
+    "si": "\u0d80-\u0dff",
 }
 """The characters by which a language is guessed. Japanese is before Chinese, whose it has, too."""
 _OTHER_LETTERS_SHARE = 0.2

@@ -76,6 +76,9 @@ def test_a_page_that_names_no_language_gets_a_guessed_one() -> None:
         ("", "배송비는 얼마인가요", "ko"),
         ("uk", "Доставка", "uk"),
         ("", "Доставка", "ru"),
+        ("km", "ការដឹកជញ្ជូន", "km"),
+        ("ta", "விநியோகம்", "ta"),
+        ("", "ডেলিভারি খরচ কত", "bn"),
     ],
 )
 def test_the_language_of_a_page_in_another_script_is_not_guessed_from_its_latin_words(
