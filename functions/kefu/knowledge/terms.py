@@ -50,7 +50,8 @@ _MAX_TERM_CHARS = 64
 
 def normal(text: str) -> str:
     """NFKC and casefolded, without invisible characters inside words."""
-    return unicodedata.normalize("NFKC", text.translate(_ZERO_WIDTH)).casefold()
+    # The Turkish capital of "i" would become two characters.
+    return unicodedata.normalize("NFKC", text.translate(_ZERO_WIDTH)).replace("İ", "i").casefold()
 
 
 def language_of(tag: str) -> str:
