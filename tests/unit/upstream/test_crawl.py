@@ -430,6 +430,38 @@ async def test_k8_the_sources_that_sphinx_lays_beside_its_pages_are_no_pages(sit
     assert (await crawl(site)).of("learnt") == {"/help/"}
 
 
+@pytest.mark.parametrize(
+    ("page", "source"),
+    [
+        ("fee", "fee.md"),
+        ("fee/", "fee.md"),
+        ("fee/", "fee/index.md"),
+        ("fee.html", "fee.md"),
+        ("fee.html", "fee.html.md"),
+        ("fee/", "fee/index.rst"),
+    ],
+)
+async def test_k8_the_source_beside_a_page_is_not_asked_for(
+    site: Site, page: str, source: str
+) -> None:
+    """Nikola's "Source" and the "View as Markdown" of many sites of documentation."""
+    site.pages = {
+        "/help/": html("Help", page),
+        f"/help/{page}": html("Fee", f"/help/{source}"),
+        f"/help/{source}": Answer(b"# Fee\n\nThe fee is 4 pounds.", type="text/markdown"),
+    }
+    found = await crawl(site)
+    assert set(found.outcomes) == {"/help/", f"/help/{page}"}
+    assert site.asked[f"/help/{source}"] == 0
+
+
+async def test_k8_the_source_of_a_page_that_needs_scripts_is_learnt(site: Site) -> None:
+    app = html("Fee", body="<div id=root></div><script>run()</script><a href=/help/fee.md></a>")
+    markdown = Answer(b"# Fee\n\nThe fee is 4 pounds.", type="text/markdown")
+    site.pages = {"/help/": html("Help", "fee"), "/help/fee": app, "/help/fee.md": markdown}
+    assert "/help/fee.md" in (await crawl(site)).of("learnt")
+
+
 @pytest.mark.parametrize("www", ["https://", "http://www.", "https://www."])
 async def test_k10_a_sitemap_with_the_sites_other_names_is_used(site: Site, www: str) -> None:
     easy(site)

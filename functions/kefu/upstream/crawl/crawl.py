@@ -16,7 +16,7 @@ from kefu.knowledge.learning import TRANSLATIONS, PageOutcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import check_text, end_of, is_passing, noted
 from kefu.upstream.crawl.robots import Robots, Sitemap, read_robots, read_sitemaps
-from kefu.upstream.crawl.scope import Scope
+from kefu.upstream.crawl.scope import Scope, made_from
 from kefu.upstream.reader import PageReader
 
 ROBOTS_AGENT = f"Kefu/{__version__}"
@@ -98,13 +98,21 @@ class Crawler:
             return list(self._outcomes.values())
         read = 1
         while self._has_more() and read < self._max_pages and loop.time() < until:
+            url = heappop(self._queue)[2]
+            if self._is_source(url):
+                continue
             read += 1
-            self._add(await self._visit(heappop(self._queue)[2]))
+            self._add(await self._visit(url))
             if self._queue:
                 await self._pause()
         is_late = loop.time() >= until
         self._leave("no time was left" if is_late else f"more than {self._max_pages} pages")
         return list(self._outcomes.values())
+
+    def _is_source(self, url: str) -> bool:
+        """Whether a file, such as one behind "View as Markdown", has the text of a page again."""
+        pages = (self._outcomes.get(one) for one in made_from(url))
+        return any(one is not None and bool(one.state) for one in pages)
 
     def _leave(self, reason: str) -> None:
         """Leave the rest for the next run. The last text of known pages is used until then."""

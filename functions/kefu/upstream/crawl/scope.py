@@ -20,6 +20,9 @@ _NO_CONTENT = re.compile(
 _SPHINX = re.compile("/_(?:sources|modules)/")
 """Sphinx's pages before they became HTML, and the code that they document."""
 
+_SOURCE = re.compile(r"(?:\.mdx?|\.rst|\.txt)\Z")
+"""The ends of the files from which pages are made."""
+
 
 class Scope:
     """The addresses at or below a start address.
@@ -94,6 +97,15 @@ def _split(url: str) -> SplitResult:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
+
+
+def made_from(url: str) -> tuple[str, ...]:
+    """The addresses of the page that is made from the file at `url`, if it is the source of one."""
+    stem = _SOURCE.sub("", url)
+    if stem == url:
+        return ()
+    folder = (stem.removesuffix("index"),) if stem.endswith("/index") else ()
+    return (stem, f"{stem}/", f"{stem}.html", *folder)
 
 
 def without_user(url: str) -> str:
