@@ -28,6 +28,7 @@ _NEVER = (
     " footer > .meta.sl-flex, .post-toc, figure.highlight .gutter"
 )
 _HIDDEN = "[hidden], [aria-hidden=true], [style]"
+_HIDING = {"hidden", "aria-hidden", "style"}
 _SPOKEN = ":is(.sr-only, .visually-hidden)"
 _SEEN = (
     f"[aria-hidden=true]:has(+ {_SPOKEN}), {_SPOKEN} + [aria-hidden=true],"
@@ -74,6 +75,8 @@ _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".joi
     for prefix in ("", "bs-")
     for kind in ("collapse", "tab", "pill")
 )
+_ASKS = re.compile("accordion|collapsible|faq|question")
+"""In the names of buttons above answers, in pages made by hand."""
 _TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
 _TAB_LISTS = "[role=tablist], .tabbed-labels, .vp-code-group > .tabs"
 _PANELS = "[role=tabpanel], .tabbed-block, .vp-code-group > .blocks > div"
@@ -87,7 +90,7 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
     shows.
     """
     controls = tree.css(_CONTROLS)
-    questions = {node.mem_id for node in controls}
+    questions = {node.mem_id for node in (*controls, *_show_answers(tree))}
     shown = {name for node in controls for name in _targets(node)}
     for tabs in _inner_first(tree, _TAB_LISTS):
         _name_panels(tabs)
@@ -111,6 +114,22 @@ def _show_seen(tree: LexborHTMLParser) -> None:
         has_number = len(text) <= _LONGEST_SEEN and any(map(str.isdigit, text))
         if has_number or text == label:
             del node.attrs["aria-hidden"]
+
+
+def _show_answers(tree: LexborHTMLParser) -> Iterator[LexborNode]:
+    """The buttons with text: titles of accordions that name no part. The part below is shown."""
+    for node in tree.css("button"):
+        if node.css_first("p"):
+            yield node
+        answer = node.next
+        while answer is not None and not answer.is_element_node:
+            answer = answer.next
+        named = _ASKS.search((node.attributes.get("class") or "").lower())
+        if (named or any(mark in node.text() for mark in "?？؟")) and answer and answer.text():
+            yield node
+            if _is_hidden(answer):
+                for name in _HIDING & set(answer.attributes):
+                    del answer.attrs[name]
 
 
 def _show_choices(tree: LexborHTMLParser) -> None:

@@ -359,10 +359,39 @@ def test_g13_a_banner_that_asks_for_consent_is_left_out(body: str) -> None:
         <div role=tabpanel id=a hidden>Within a day.</div>""",
         "<h3>Can I cancel?</h3><div hidden=until-found>Within a day.</div>",
         "<details><summary>Can I cancel?</summary>Within a day.</details>",
+        """<button class=w-full onclick=toggle(this)><b>Can I cancel?</b> </button><!-- -->
+        <div class=hidden>Within a day.</div>""",
+        "<button class=faq-q>Can I cancel?</button><div style='display: none'>Within a day.</div>",
+        "<button>Can I cancel?</button> <p hidden>Within a day.</p>",
     ],
 )
 def test_g13_an_answer_that_a_click_shows_is_kept_with_its_question(body: str) -> None:
     assert texts(body) == ["Can I cancel?", "Within a day."]
+
+
+@pytest.mark.parametrize("name", ["accordion", "collapsible", "faq-question", "FAQ__toggle"])
+def test_g13_the_title_of_an_accordion_made_by_hand_is_kept(name: str) -> None:
+    body = f"<button class={name}>Cancelling</button><div class=panel><p>Within a day.</p></div>"
+    assert texts(body) == ["Cancelling", "Within a day."]
+
+
+def test_g13_a_button_with_a_paragraph_is_kept() -> None:
+    """Redoc's responses of an interface, of which some open no further part."""
+    body = "<button><strong>404</strong> <div><p>No order has this number.</p></div></button>"
+    assert texts(body) == ["404", "No order has this number."]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<button>Copy</button><p>Seen.</p>",
+        "<p>Seen.</p><button>Forgot your password?</button>",
+        "<button class='navbar-toggler collapsed'>Menu</button><p>Seen.</p>",
+        "<button class=faq-search>Search</button><i></i><p>Seen.</p>",
+    ],
+)
+def test_g13_a_button_that_shows_no_answer_is_left_out(body: str) -> None:
+    assert texts(body) == ["Seen."]
 
 
 def test_g13_other_hidden_parts_and_buttons_are_left_out() -> None:
