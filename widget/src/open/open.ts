@@ -93,7 +93,7 @@ async function widgetOf(
   const suggestions = readSuggestions(settings.suggestions);
   const useAnswer: UseAnswer = (...use) => answer.use(...use);
   const loadAnswer = async () => (await answer.load())?.loaded();
-  const surface = { page: window, host, launcher, texts, options, suggestions, useAnswer };
+  const surface = { host, launcher, texts, options, suggestions, useAnswer };
   widget = new Widget({ ...surface, store, owner, transport, loadAnswer });
   const logo = textOf(settings.logo);
   if (logo) showLogo(host.shadowRoot, logo);

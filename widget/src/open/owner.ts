@@ -80,7 +80,7 @@ export class Owner {
   }
 
   /** Checks at every event of the panel, until `gone` is aborted. The widget checks at the page's events. */
-  watch(page: Window, panel: Element, gone: AbortSignal): void {
+  watch(panel: Element, gone: AbortSignal): void {
     // In the capture phase: a new user's first key must not be added to the previous user's draft.
     for (const type of ["pointerdown", "keydown", "beforeinput"]) {
       panel.addEventListener(type, () => this.check(), { capture: true, signal: gone });
@@ -88,12 +88,9 @@ export class Owner {
     const stored = (event: StorageEvent): void => {
       if (this.check() && this.#store.isReplaced(event)) this.#clear("replaced");
     };
-    page.addEventListener("storage", stored, { signal: gone });
-    const timer = page.setInterval(
-      () => this.#identity.user !== undefined && this.check(),
-      POLL_MS,
-    );
-    gone.addEventListener("abort", () => page.clearInterval(timer));
+    addEventListener("storage", stored, { signal: gone });
+    const timer = setInterval(() => this.#identity.user !== undefined && this.check(), POLL_MS);
+    gone.addEventListener("abort", () => clearInterval(timer));
   }
 
   /** No token if the page's function throws, such as `() => app.user.token` after a sign-out. */

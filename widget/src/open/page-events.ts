@@ -11,17 +11,17 @@ export interface PageEvents {
   hidden(): void;
 }
 
-export function listen(page: Window, events: PageEvents, signal: AbortSignal): void {
-  const { document } = page;
-  const on = (target: EventTarget, type: string, act: (event: Event) => void): void =>
-    target.addEventListener(type, act, { capture: true, signal });
-  on(page, "online", events.online);
-  on(page, "offline", events.offline);
-  on(page, "pagehide", events.left);
-  on(page, "pageshow", events.woken);
-  on(page, "focus", events.woken);
-  on(document, "resume", events.woken);
-  on(document, "visibilitychange", () => {
+/** In the capture phase, in which events of the document come by the window, too. */
+export function listen(events: PageEvents, signal: AbortSignal): void {
+  const on = (type: string, act: (event: Event) => void): void =>
+    addEventListener(type, act, { capture: true, signal });
+  on("online", events.online);
+  on("offline", events.offline);
+  on("pagehide", events.left);
+  on("pageshow", events.woken);
+  on("focus", events.woken);
+  on("resume", events.woken);
+  on("visibilitychange", () => {
     events.woken();
     if (document.hidden) events.hidden();
   });

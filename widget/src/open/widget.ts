@@ -33,7 +33,7 @@ export class Widget implements Acts, Audience {
   readonly #gone = new AbortController();
 
   constructor(parts: Parts) {
-    const { page, options, store, owner, transport } = parts;
+    const { options, store, owner, transport } = parts;
     this.#parts = parts;
     // The page may have changed its user since the loader ran.
     owner.check();
@@ -42,7 +42,7 @@ export class Widget implements Acts, Audience {
       ...options,
       transport,
       loadAnswer: parts.loadAnswer,
-      isOnline: () => page.navigator.onLine,
+      isOnline: () => navigator.onLine,
       chance: Math.random,
       newId: uuid,
     };
@@ -54,7 +54,7 @@ export class Widget implements Acts, Audience {
       stored.agreed === options.consent,
     );
     owner.onCleared((reason) => this.#forget(reason));
-    owner.watch(page, this.#view.panel.node, this.#gone.signal);
+    owner.watch(this.#view.panel.node, this.#gone.signal);
     this.#listen();
     this.#view.mount();
     this.#restore(stored);
@@ -201,7 +201,7 @@ export class Widget implements Acts, Audience {
   }
 
   #listen(): void {
-    const { owner, page, store } = this.#parts;
+    const { owner, store } = this.#parts;
     const conversation = this.#conversation;
     const events = {
       online: () => {
@@ -223,7 +223,7 @@ export class Widget implements Acts, Audience {
         if (isBusy(conversation.state)) this.#save();
       },
     };
-    listen(page, events, this.#gone.signal);
+    listen(events, this.#gone.signal);
   }
 
   #rate(turn: Turn, rating: Rating): void {

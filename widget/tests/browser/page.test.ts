@@ -170,6 +170,18 @@ testInChromium("Enter that ends an IME composition does not send (W9)", async ()
   expect(it.service.received[0]?.body.messages).toEqual([{ role: "user", content: "你好" }]);
 });
 
+test("Escape that ends a composition leaves the panel open: its key code is 229 in Safari (W9)", async () => {
+  const { panel, input } = await it.visit();
+  await panel.waitFor();
+  const isHiddenAfter = (keyCode: number) =>
+    input.evaluate((node, code) => {
+      const key = { key: "Escape", keyCode: code, bubbles: true };
+      node.dispatchEvent(new KeyboardEvent("keydown", key));
+      return node.closest<HTMLElement>(".panel")?.hidden;
+    }, keyCode);
+  expect([await isHiddenAfter(229), await isHiddenAfter(27)]).toEqual([false, true]);
+});
+
 test("the input is one line tall, grows with its text, and shrinks when it is sent", async () => {
   it.service.script(answer(["ok"]));
   const { input, launcher, panel, idle } = await it.visit();

@@ -1,6 +1,7 @@
 /** The dialog: its head, the conversation, the composer, and the announcements. */
 
 import type { Texts } from "../english.ts";
+import { isComposing } from "./composer.ts";
 import { button, element } from "./dom.ts";
 import { CLOSE, icon } from "./icons.ts";
 
@@ -63,7 +64,7 @@ export class Panel {
       this.#spoken,
     );
     this.node.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !event.isComposing) acts.close();
+      if (event.key === "Escape" && !isComposing(event)) acts.close();
       // A key that is held down must not send, then stop, or accept the consent text.
       const isHeld = event.repeat && event.key === "Enter";
       if (isHeld && (event.target as Element).matches("button")) event.preventDefault();

@@ -34,7 +34,6 @@ export interface ViewActs {
 }
 
 export interface Surface {
-  readonly page: Window;
   readonly host: HTMLElement;
   /** The element that the loader drew. A chat inside the page has none there. */
   readonly launcher: HTMLButtonElement;
@@ -80,7 +79,7 @@ export class View {
   }
 
   get coversPage(): boolean {
-    return this.#surface.page.matchMedia(COVERS_PAGE).matches;
+    return matchMedia(COVERS_PAGE).matches;
   }
 
   /** Attaches the view to the page. */
@@ -117,9 +116,8 @@ export class View {
 
   /** Shows the state below the title. */
   status(conversation: { readonly state: State; readonly isAnswering: boolean }): void {
-    const { page, texts } = this.#surface;
-    const isOnline = page.navigator.onLine;
-    this.panel.status(statusOf(texts, isOnline, conversation), isOnline);
+    const isOnline = navigator.onLine;
+    this.panel.status(statusOf(this.#surface.texts, isOnline, conversation), isOnline);
   }
 
   /** Shows why the question has not been sent yet, if the visitor should know. */
