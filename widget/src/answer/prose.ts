@@ -9,6 +9,7 @@ import { type CopierOf, codeCard, type ProseTexts } from "./code.ts";
 import { Markdown } from "./markdown/block.ts";
 import { inline } from "./markdown/inline.ts";
 import type { Node as Parsed } from "./markdown/node.ts";
+import { REL } from "./sources.ts";
 
 /** A rendered node: its element, and the element for its children or its text. */
 interface Place {
@@ -74,9 +75,14 @@ export class Prose {
       return;
     }
     const kids = parsed.kind === "span" ? read(shown, parsed.literal, isOpen) : parsed.kids;
-    let first = Math.min(shown.kids.length, kids.length);
-    while (first > 0 && shown.kids[first - 1]?.parsed !== kids[first - 1]) first -= 1;
-    for (let at = Math.max(0, first - 1); at < kids.length; at += 1) {
+    let first = Math.max(1, Math.min(shown.kids.length, kids.length)) - 1;
+    while (first > 0 && shown.kids[first]?.parsed !== kids[first]) first -= 1;
+    // A translator of pages may have put nodes of its own in the place of texts.
+    if (shown.kids.slice(first).some(({ inner }) => !inner.parentNode)) {
+      shown.inner.replaceChildren();
+      first = shown.kids.length = this.#pages.length = 0;
+    }
+    for (let at = first; at < kids.length; at += 1) {
       this.#put(shown, at, kids[at] as Parsed, isOpen && at === kids.length - 1);
     }
     for (const gone of shown.kids.splice(kids.length)) gone.node.remove();
@@ -127,8 +133,7 @@ export class Prose {
       return { node, inner: text };
     }
     if (kind === "a" && !isText) {
-      const rel = "noopener noreferrer nofollow";
-      Object.assign(node, { href: info, target: "_blank", rel });
+      Object.assign(node, { href: info, target: "_blank", rel: REL });
     } else if (kind === "ol") Object.assign(node, { start: size });
     else if (kind === "h3") node.className = `h${size}`;
     else if (kind[0] === "t") node.className = info;

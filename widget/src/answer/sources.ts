@@ -13,7 +13,8 @@ export interface Shown {
   readonly title: string;
 }
 
-const REL = "noopener noreferrer nofollow";
+/** Of each link in an answer. */
+export const REL = "noopener noreferrer nofollow";
 
 /** The sources that an answer cites, in order. */
 export function citedOf(sources: Sources | undefined, base: string): readonly Shown[] {

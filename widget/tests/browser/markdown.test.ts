@@ -206,6 +206,44 @@ test("finished blocks keep their elements, and a selection in them (W17)", async
   expect(selected).toBe("First one.");
 });
 
+test("an answer stays whole while a translator of pages replaces its texts (W9, W17)", async () => {
+  const texts = [
+    "# Si",
+    "zes\n\nTwo **of th",
+    "em**, `co",
+    "de` and so",
+    " on\n\n- [x] sm",
+    "all\n- large",
+  ];
+  const gates = texts.map(() => gate());
+  const acts = texts.flatMap((text, at) => [{ send: chunk(text) }, ...gates.slice(at, at + 1)]);
+  it.service.script({ acts: [...acts, ...ENDED] });
+  const { page, send, answers, idle, errors } = await it.visit();
+  await send("Which sizes?");
+  for (const [at, { open }] of gates.entries()) {
+    // What the translator has written is replaced by the longer text, which it translates next.
+    const last = (texts[at] ?? "").match(/\w+$/)?.[0] ?? "";
+    await page.waitForFunction((end) => {
+      const answer = document.querySelector("kefu-chat")?.shadowRoot?.querySelector("div.answer");
+      if (!answer?.textContent?.endsWith(end)) return false;
+      const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
+      const found: Text[] = [];
+      while (walker.nextNode()) found.push(walker.currentNode as Text);
+      for (const text of found) {
+        const font = document.createElement("font");
+        font.textContent = text.data;
+        text.replaceWith(font);
+      }
+      return true;
+    }, last);
+    open();
+  }
+  await idle();
+  const words = (await answers.innerText()).split(/\s+/).join(" ");
+  expect(words).toBe("Sizes Two of them, code and so on ☑ small large");
+  expect(errors).toEqual([]);
+});
+
 test("marks of direction in a link or in code turn nothing outside of it (T32)", async () => {
   it.service.script(answer(["[a\u202eb](https://a.b) `c\u202ed` e\n\n1. שלום"]));
   const { send, idle, answers } = await it.visit();
