@@ -170,6 +170,21 @@ testInChromium("Enter that ends an IME composition does not send (W9)", async ()
   expect(it.service.received[0]?.body.messages).toEqual([{ role: "user", content: "你好" }]);
 });
 
+// Firefox does not tell the page what is selected inside a shadow root.
+testInChromium("an answer can be selected on a page whose own text cannot (W12)", async () => {
+  it.service.script(answer(["They are warm."]));
+  const html = pageWith(
+    { "data-api-url": it.service.url, "data-open": "", "data-lang": "en" },
+    '<link rel="stylesheet" href="/locked.css">',
+  );
+  it.site.page("/locked.css", "* { user-select: none }");
+  const { page, send, idle, answers } = await it.visit({}, {}, html);
+  await send("Are they warm?");
+  await idle();
+  await answers.locator("p").click({ clickCount: 3 });
+  expect(await page.evaluate(() => `${getSelection()}`.trim())).toBe("They are warm.");
+});
+
 test("Escape that ends a composition leaves the panel open: its key code is 229 in Safari (W9)", async () => {
   const { panel, input } = await it.visit();
   await panel.waitFor();
