@@ -76,7 +76,8 @@ class Conversation:
     current: int
     """The position of the last user message; -1 if there is none."""
     asked: Sequence[Span]
-    """The last exchange after `current` with the user's words beside its results, if there is one.
+    """What the user asks, in order: `current`, and the last exchange after it with the user's words
+    beside its results, if there is one.
     """
     open_calls: int
     """The start of the last exchange if it has tool calls, else the number of messages."""
@@ -105,7 +106,7 @@ class Conversation:
         self.systems, self.first_turn = extent_of_prompt(messages)
         self.open_calls = self._find_open_calls()
         self.current = self._find_current()
-        self.asked: Sequence[Span] = ()
+        self.asked = [(self.current, self.current + 1)] if self.current >= 0 else ()
 
     def cost(self, start: int, stop: int) -> int:
         """The cost of a span. The span must start and end at the border of an exchange."""

@@ -45,9 +45,9 @@ class _RunningConversation(Conversation):
     def turns_back(
         self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
     ) -> tuple[int, int]:
-        """Searches the sums of the costs; only with `kept` or holes are messages read."""
+        """Searches the sums of the costs; only with holes or `kept` among them are messages read."""
         costs, turns, first = self._costs, self._known.turns, self.first_turn
-        if kept or costs.holes:
+        if costs.holes or any(floor <= start < stop for start, _ in kept):
             return super().turns_back(floor, stop, room, kept)
         if floor <= first <= stop and costs.cost(first, stop) <= room:
             return first, costs.cost(first, stop)

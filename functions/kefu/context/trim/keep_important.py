@@ -14,8 +14,7 @@ def keep_important(conversation: Conversation, budget: Budget) -> Window:
     A pinned tool call or result is kept with its whole exchange. System messages after the system
     prompt are always kept, even if they exceed the budget.
     """
-    tail, asked = conversation.open_calls, [*conversation.asked]
-    asked.append((conversation.current, conversation.current + 1))
+    tail, asked = conversation.open_calls, conversation.asked
     systems = [(at, at + 1) for at in conversation.later_systems() if at < tail]
     pins = (span for span in conversation.pinned_exchanges(tail) if span not in asked)
     return keep_recent(conversation, budget, always=systems, wanted=pins)

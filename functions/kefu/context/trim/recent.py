@@ -16,7 +16,7 @@ def keep_recent(
     conversation: Conversation,
     budget: Budget,
     *,
-    always: Iterable[Span] = (),
+    always: Sequence[Span] = (),
     wanted: Iterable[Span] = (),
     floor: int = 0,
 ) -> Window:
@@ -30,13 +30,13 @@ def keep_recent(
     4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
        current turn, then older turns.
     """
-    always = [*always, *conversation.asked]
     fixed = [*_fixed(conversation), *always]
     room = room_after_fixed(conversation, budget)
     room -= sum(conversation.cost(*span) for span in always)
     pins, cost = _pins(conversation, chain(_summaries(conversation), wanted), room)
     room -= cost
-    recent, cost = _recent(conversation, budget, room, sorted([*always, *pins]), floor)
+    free = sorted([*conversation.asked, *always, *pins])
+    recent, cost = _recent(conversation, budget, room, free, floor)
     kept = sorted([*fixed, *pins, *recent])
     holes = _holes(conversation, kept)
     tokens = budget.room - room + cost
@@ -85,10 +85,8 @@ def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
 
 
 def _fixed(conversation: Conversation) -> list[Span]:
-    spans = [(0, conversation.systems), (conversation.open_calls, len(conversation.messages))]
-    if conversation.current >= 0:
-        spans.append((conversation.current, conversation.current + 1))
-    return spans
+    tail = conversation.open_calls, len(conversation.messages)
+    return [(0, conversation.systems), *conversation.asked, tail]
 
 
 def _summaries(conversation: Conversation) -> Iterator[Span]:

@@ -12,14 +12,15 @@ from kefu.messages import Message, field
 
 
 def with_results(
-    value: Any, results: Sequence[ResultText], texts: Mapping[int, str], *, whole: bool
+    value: Any, results: Sequence[ResultText], text_of: Callable[[ResultText], str], *, whole: bool
 ) -> Any:
-    """A copy with new texts for some of its `results`, by their number in the message.
+    """A copy with the texts that `text_of` gives to its `results`; the value itself if none is new.
 
     `whole`: images and files in these results are removed as well.
     """
-    for number, text in texts.items():
-        value = _replaced(value, results[number].path, text, whole)
+    for result in results:
+        if result.path and (text := text_of(result)) is not result.text:
+            value = _replaced(value, result.path, text, whole)
     return value
 
 

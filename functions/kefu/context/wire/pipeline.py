@@ -100,7 +100,7 @@ class Pipeline:
                         talk, stage, counter, budget.room, before, lambda: _fits(talk, room)
                     )
             elif isinstance(stage, CapToolResults) and not _fits(talk, budget.room):
-                cap_results(talk, stage, counter, budget.room)
+                cap_results(talk, stage, counter, budget)
         return spliced.given(cleared)
 
     def _spliced(self, room: int, counter: MessageCounter) -> tuple[_Spliced, ReadingConversation]:
@@ -118,13 +118,9 @@ class Pipeline:
         if summary is None or first > covers:
             return whole, talk
         own = isinstance(messages[-1], Message)
-        question = talk.current if first <= talk.current < covers else -1
-        kept = [*talk.pinned_exchanges(covers)][::-1]
         asked = [span for span in talk.asked if span[1] <= covers]
-        if question >= 0:
-            asked.append((question, question + 1))
-        kept = sorted({*kept, *asked})
-        at = int(bool(kept) and kept[0] == (question, question + 1))  # else the summary is first
+        kept = sorted({*talk.pinned_exchanges(covers), *asked})
+        at = int(kept[:1] == [(talk.current, talk.current + 1)])  # else the summary is first
         spans = [(0, first), *kept[:at], (-1, 0), *kept[at:], (covers, len(messages))]
         origins = [at for start, stop in spans for at in range(start, stop)]
         value = summary if own else question_like(_example(messages, talk), summary.content)
@@ -150,11 +146,8 @@ class Pipeline:
         known = self._state.covers if spliced.has_summary else 0
         if covers <= known:
             return None
-        asked = [*talk.asked]
-        if talk.current >= talk.first_turn:
-            asked.append((talk.current, talk.current + 1))
         # The summary speaks of the question, too.
-        said = spliced.original(LeftOut(*span, "summarized") for span in asked)
+        said = spliced.original(LeftOut(*span, "summarized") for span in talk.asked)
         spans = sorted(
             [*spans, *((run.start, run.stop) for run in said if known <= run.start < covers)]
         )

@@ -200,7 +200,7 @@ class ReadingConversation(Conversation):
             after = [at for at in reading.speakers if at in after]
         if (at := next(filter(reading.asks_beside, reversed(after)), -1)) >= 0:
             start, stop = self.exchange(at)
-            self.asked = [(start, stop)] if start < stop else ()
+            self.asked = [*self.asked, (start, stop)] if start < stop else self.asked
 
     def recount(self, counter: MessageCounter) -> None:
         """Take back all copies, and count with another counter."""

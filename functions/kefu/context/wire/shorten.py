@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from kefu.context.budget import Budget
 from kefu.context.cost import LONGEST_TOKEN, MessageCounter
 from kefu.context.stages import CapToolResults, ClearToolResults
+from kefu.context.trim.recent import room_after_fixed
 from kefu.context.wire.edits import beginning_and_end, with_results
 from kefu.context.wire.parts import ResultText
 from kefu.context.wire.reading import ReadingConversation
@@ -45,7 +47,7 @@ def _newest_results(talk: ReadingConversation, keep_last: int, room: int) -> lis
     """The positions of up to twice as many messages with results as are kept, newest first."""
     spent = 0
     newest: list[int] = []
-    for at in _backwards(talk):
+    for at in range(len(talk.messages) - 1, -1, -1):
         if talk.messages.shape(at).results:
             newest.append(at)
         spent += talk.message_cost(at)
@@ -74,16 +76,12 @@ def _clear_before(
             return True
         return counter.of_text(text) + result.tokens > least
 
-    for at in _backwards(talk):
+    for at in range(len(messages) - 1, -1, -1):
         if at < stop and at not in kept and messages.shape(at).results:
             _clear(talk, at, stage, is_longer)
         spent += talk.message_cost(at)
         if spent > room:
             return
-
-
-def _backwards(talk: ReadingConversation) -> Iterator[int]:
-    return iter(range(len(talk.messages) - 1, -1, -1))
 
 
 def _clear(
@@ -92,56 +90,51 @@ def _clear(
     stage: ClearToolResults,
     is_longer: Callable[[ResultText], bool],
 ) -> None:
-    reading = talk.messages
-    results = reading.shape(at).results
-    names = reading.tools_of(at) if stage.exempt else {}
-    texts = {
-        number: stage.placeholder
-        for number, result in enumerate(results)
-        if result.path
-        and (result.tool or names.get(result.call_id)) not in stage.exempt
-        and is_longer(result)
-    }
-    if texts:
-        talk.replace(at, with_results(reading.value(at), results, texts, whole=True))
+    names = talk.messages.tools_of(at) if stage.exempt else {}
+
+    def cleared(result: ResultText) -> str:
+        is_exempt = (result.tool or names.get(result.call_id)) in stage.exempt
+        return result.text if is_exempt or not is_longer(result) else stage.placeholder
+
+    _shorten(talk, at, cleared, whole=True)
 
 
 def cap_results(
-    talk: ReadingConversation, stage: CapToolResults, counter: MessageCounter, room: int
+    talk: ReadingConversation, stage: CapToolResults, counter: MessageCounter, budget: Budget
 ) -> None:
     """Cap results that have more than their share, as far back as messages may still fit."""
-    at_most = max(1, int(stage.share * room))
+    at_most = max(1, int(stage.share * budget.room))
     open_results = [
         counter.of_text(result.text)
         for at in range(talk.open_calls, len(talk.messages))
         for result in talk.messages.shape(at).results
     ]
-    fixed = talk.priming + talk.cost(0, talk.systems)
-    fixed += talk.cost(talk.open_calls, len(talk.messages))
-    if talk.current >= 0:
-        fixed += talk.cost(talk.current, talk.current + 1)
-    fixed += sum(talk.cost(*span) for span in talk.asked)
-    level = _level(open_results, room - fixed + sum(open_results))
+    level = _level(open_results, room_after_fixed(talk, budget) + sum(open_results))
     spent, pins = 0, talk.messages.pins
-    for at in _backwards(talk):
+    for at in range(len(talk.messages) - 1, -1, -1):
         in_tail = at >= talk.open_calls
         most = min(at_most, level) if in_tail else at_most
         if talk.message_cost(at) > most and (in_tail or at not in pins):
             _cap(talk, at, most, counter.of_text)
         spent += talk.message_cost(at)
-        if spent > room and not in_tail:
+        if spent > budget.room and not in_tail:
             return
 
 
 def _cap(talk: ReadingConversation, at: int, at_most: int, count: Callable[[str], int]) -> None:
-    results = talk.messages.shape(at).results
-    texts = {
-        number: beginning_and_end(result.text, at_most, count)
-        for number, result in enumerate(results)
-        if result.path and count(result.text) > at_most
-    }
-    if texts:
-        talk.replace(at, with_results(talk.messages.value(at), results, texts, whole=False))
+    def capped(result: ResultText) -> str:
+        return beginning_and_end(result.text, at_most, count)
+
+    _shorten(talk, at, capped, whole=False)
+
+
+def _shorten(
+    talk: ReadingConversation, at: int, text_of: Callable[[ResultText], str], *, whole: bool
+) -> None:
+    value = talk.messages.value(at)
+    shorter = with_results(value, talk.messages.shape(at).results, text_of, whole=whole)
+    if shorter is not value:
+        talk.replace(at, shorter)
 
 
 def _level(costs: Sequence[int], room: int) -> int:
