@@ -45,7 +45,7 @@ class _RunningConversation(Conversation):
     def turns_back(
         self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
     ) -> tuple[int, int]:
-        """Searches the sums of the costs; only with holes or `kept` among them are messages read."""
+        """Searches the sums of the costs; reads messages only with holes, or `kept` in between."""
         costs, turns, first = self._costs, self._known.turns, self.first_turn
         if costs.holes or any(floor <= start < stop for start, _ in kept):
             return super().turns_back(floor, stop, room, kept)

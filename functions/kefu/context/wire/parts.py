@@ -97,12 +97,13 @@ _ARGUMENTS = ("arguments", "input", "args")
 _RESULTS = ("content", "output", "result", "response")
 _CALL_TYPES = frozenset({"tool_use", "tool-call", "tool_call", "function_call"})
 _TEXT_TYPES = ("text", "input_text", "output_text")
-RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
+_RESULT_TYPES = frozenset({"tool_result", "tool-result", "tool-return"})
 USERS_PARTS = ("user-prompt", "speech")
 """Parts of pydantic-ai's requests that the user wrote or spoke."""
 # Bedrock's and Gemini's parts have no type; they have one field with this name.
 _CALL_FIELDS = ("toolUse", "functionCall", "function_call")
-_TOOL_FIELDS = (*_CALL_FIELDS, "toolResult", "functionResponse", "function_response")
+_RESULT_FIELDS = ("toolResult", "functionResponse", "function_response")
+_TOOL_FIELDS = (*_CALL_FIELDS, *_RESULT_FIELDS)
 _KNOWN_FIELDS = (
     *("text", "image", "document", "video", "audio", "reasoningContent", "cachePoint"),
     *("guardContent", "citationsContent", "searchResult", "inlineData", "inline_data"),
@@ -133,6 +134,12 @@ def not_a_message(value: Any) -> str:
     )
 
 
+def is_result(part: Any) -> bool:
+    """Whether a part is a tool result, in the format of any API; told without reading it."""
+    kind = field(part, "type") or field(part, "part_kind")
+    return kind in _RESULT_TYPES if isinstance(kind, str) else _first(part, _RESULT_FIELDS)[0] != ""
+
+
 def read_blocks(message: Any, blocks: Any, where: str, facts: PartFacts) -> None:
     """Read the parts of a message's content. Raises TypeError for an unknown part."""
     if type(blocks) is not list and (
@@ -146,7 +153,7 @@ def read_blocks(message: Any, blocks: Any, where: str, facts: PartFacts) -> None
             _read_untyped(message, block, (where, at), facts, known)
         elif kind in _CALL_TYPES:
             _add_call(block, facts, known)
-        elif kind in RESULT_TYPES:
+        elif kind in _RESULT_TYPES:
             key, content = _first(block, _RESULTS)
             _add_result(block, content, (where, at, key), facts)
         elif kind == "tool-approval-request":  # it and its response pair like a call and a result

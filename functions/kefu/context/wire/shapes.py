@@ -12,13 +12,13 @@ from typing import Any
 
 from kefu.context.cost import json_of
 from kefu.context.wire.parts import (
-    RESULT_TYPES,
     USERS_PARTS,
     CallFacts,
     PartFacts,
     ResultText,
     Shape,
     arguments_of,
+    is_result,
     not_a_message,
     read_blocks,
     read_media,
@@ -76,16 +76,18 @@ def role_of(value: Any) -> Role | None:
     if isinstance(value, Message):
         return value.role
     kind, role = field(value, "type"), field(value, "role")
-    if role is None or kind == _TOOLS:
+    if role is None and (of := field(value, "kind")) in ("request", "response"):  # pydantic-ai's
+        role = "user" if of == "request" else "assistant"
+    elif role is None or kind == _TOOLS:
         if kind not in _LANGCHAIN:
             return _role_of_item(kind, role) if isinstance(kind, str) else None
         role = kind
     known = _ROLES.get(role) if isinstance(role, str) else None
     if known != "user":
         return known
-    content = field(value, "content")  # Anthropic's results are in the user's messages, words last
-    is_result = type(content) is list and content and field(content[-1], "type") in RESULT_TYPES
-    return "tool" if is_result else None
+    # The results of Anthropic, Bedrock, Gemini and pydantic-ai have the user's role.
+    content = field(value, "content") or field(value, "parts")
+    return "tool" if type(content) is list and content and all(map(is_result, content)) else None
 
 
 def _plain(value: dict[str, Any], role: Role, model: str, *, step: bool) -> Shape | None:

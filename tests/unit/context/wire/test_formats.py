@@ -623,3 +623,50 @@ def test_a_summary_stands_between_the_question_and_what_was_said_beside_a_result
     )
     assert "They asked." in str(sent[1])
     assert [sent[0], *sent[2:4]] == asked
+
+
+class Unread:
+    """The value of an old tool result, which must not be looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"an old result was read: {name}")
+
+
+def step_of(name: str, output: Any) -> list[Any]:
+    """A tool call and its result, in the user's role where the format has it so."""
+    call, result = {"name": "f", "args": {}}, {"name": "f", "response": output}
+    told = {"part_kind": "tool-return", "tool_call_id": "1", "content": output}
+    block = {"type": "tool_result", "tool_use_id": "1", "content": output}
+    return {
+        "anthropic": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f"}]},
+            {"role": "user", "content": [block]},
+        ],
+        "bedrock": [
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "f"}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "1", "content": output}}]},
+        ],
+        "gemini": [
+            {"role": "model", "parts": [{"functionCall": call}]},
+            {"role": "user", "parts": [{"functionResponse": result}]},
+        ],
+        "pydantic-ai": [
+            {
+                "kind": "response",
+                "parts": [{"part_kind": "tool-call", "tool_name": "f", "tool_call_id": "1"}],
+            },
+            {"kind": "request", "parts": [told]},
+        ],
+    }[name]
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_x17_the_old_results_of_a_long_run_are_not_read(name: str) -> None:
+    """The question is found by the kinds of the parts, though results have the user's role."""
+    question = BESIDE[name][0][0]
+    old = [message for _ in range(200) for message in step_of(name, Unread())]
+    new = [message for _ in range(80) for message in step_of(name, LONG)]
+    sent = trim_messages([question, *old, *new], max_tokens=250, reserve=0, counter=BYTES4)
+    assert sent[0] is question
+    assert 1 < len(sent) < 80
+    assert not sent.over_budget
