@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple, Protocol
@@ -64,27 +63,21 @@ class Tokenizer(Protocol):
         tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExactCounter:
-    """Counts the tokens of one encoding."""
+def exact_count(name: str, text: str) -> int:
+    """The number of tokens of `encode_ordinary`. A lone surrogate counts as one U+FFFD.
 
-    name: str
-    """The name of the encoding, such as `o200k_base`."""
-    approximate: bool
-    """True if the model's encoding is another or unknown, so that its counts may differ."""
-
-    def count(self, text: str) -> int:
-        """The number of tokens of `encode_ordinary`. A lone surrogate counts as one U+FFFD."""
-        text = _uncached(text)
-        widths: list[int] = []
-        if _WIDE_GAP in text:
-            text, widths = _collapse_gaps(text)
-        spaces = sum(_count_spaces(self.name, width) for width in widths)
-        return _count(loaded_encoding(self.name), text) + spaces
+    `name`: of an encoding, whose tables the first count loads.
+    """
+    text = _uncached(text)
+    widths: list[int] = []
+    if _WIDE_GAP in text:
+        text, widths = _collapse_gaps(text)
+    spaces = sum(_count_spaces(name, width) for width in widths)
+    return _count(loaded_encoding(name), text) + spaces
 
 
-def exact(encoding_or_model: str) -> ExactCounter:
-    """The counter for an encoding or a model. The encoding's tables are loaded by the first count.
+def encoding_of(encoding_or_model: str) -> tuple[str, bool]:
+    """The name of the encoding, and whether the model's is another or unknown.
 
     Raises UnknownCounter for an encoding that Kefu does not include, and TiktokenMissing.
     """
@@ -105,7 +98,7 @@ def exact(encoding_or_model: str) -> ExactCounter:
     if name not in _PATTERNS:
         names = ", ".join([*_PATTERNS, *_ALIKE])
         raise UnknownCounter(f"The encoding {name!r} is not part of Kefu. There are: {names}.")
-    return ExactCounter(name, approximate)
+    return name, approximate
 
 
 class LoadedEncoding(NamedTuple):

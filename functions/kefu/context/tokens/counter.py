@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kefu.context.tokens.calibrated import (
     estimate_calibrated,
@@ -61,9 +62,7 @@ def counter(name: str) -> Counter:
     if not name.startswith(_EXACT) or name == _EXACT:
         names = ", ".join([*COUNTERS, f"{_EXACT}<encoding or model>"])
         raise UnknownCounter(f"There is no token counter {name!r}. There are: {names}.")
-    from kefu.context.tokens.bpe import exact
+    from kefu.context.tokens.bpe import encoding_of, exact_count
 
-    tokenizer = exact(name.removeprefix(_EXACT))
-    return Counter(
-        _EXACT + tokenizer.name, approximate=tokenizer.approximate, count=tokenizer.count
-    )
+    encoding, approximate = encoding_of(name.removeprefix(_EXACT))
+    return Counter(_EXACT + encoding, approximate=approximate, count=partial(exact_count, encoding))
