@@ -68,11 +68,6 @@ _IMAGE_PRICES: dict[str, _Tiles | _Patches] = {
 _DEFAULT_PRICE = _Tiles(85, 170)  # gpt-4o, gpt-4.1, gpt-4.5
 
 
-def is_media(part: Any) -> bool:
-    """Whether a content part is an image, audio or a file, in the format of any API."""
-    return bool(_kind(part)[0])
-
-
 def _kind(part: Any) -> tuple[str, Any]:
     """`image`, `audio`, `file` or "", and the object with the data."""
     kind = field(part, "type") or field(part, "kind")
@@ -98,9 +93,14 @@ def _by_media_type(kind: str, value: Any) -> str:
     return start if kind == "file" and start in ("image", "audio") else kind
 
 
-def media_tokens(part: Any, model: str, texts: list[str]) -> int:
-    """The tokens of an image, of audio or of a file; a file's plain text is appended to `texts`."""
+def media_tokens(part: Any, model: str, texts: list[str]) -> int | None:
+    """The tokens of an image, of audio or of a file, in the format of any API; else None.
+
+    A file's plain text is appended to `texts`.
+    """
     kind, inner = _kind(part)
+    if not kind:
+        return None
     if kind == "image":
         image = field(inner, "image_url")
         detail = field(inner, "detail") or field(image, "detail") or "auto"

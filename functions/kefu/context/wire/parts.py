@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kefu.context.cost import json_of
-from kefu.context.wire.media import is_media, media_tokens
+from kefu.context.wire.media import media_tokens
 from kefu.messages import Role, field
 
 Path = tuple[str | int, ...]
@@ -152,7 +152,7 @@ def read_blocks(message: Any, blocks: Any, where: str, facts: PartFacts) -> None
         if not isinstance(kind, str):
             _read_untyped(message, block, (where, at), facts, known)
         elif kind in _CALL_TYPES:
-            _add_call(block, facts, known)
+            add_calls([block], facts, known)
         elif kind in _RESULT_TYPES:
             key, content = _first(block, _RESULTS)
             _add_result(block, content, (where, at, key), facts)
@@ -174,7 +174,7 @@ def _read_untyped(
     if not isinstance(inner, str):
         name, inner = _first(block, _TOOL_FIELDS)
     if name in _CALL_FIELDS:
-        _add_call(inner, facts, known)
+        add_calls([inner], facts, known)
     elif name:
         key, content = _first(inner, _RESULTS)
         _add_result(inner, content, (*path, name, key), facts)
@@ -209,7 +209,7 @@ def read_part(part: Any, path: Path, facts: PartFacts) -> None:
     """Read a part of pydantic-ai's messages."""
     kind, content = field(part, "part_kind"), field(part, "content") or field(part, "transcript")
     if kind == "tool-call":
-        _add_call(part, facts, ())
+        add_calls([part], facts)
     elif kind == "tool-return" or (kind == "retry-prompt" and field(part, "tool_name")):
         _add_result(part, content, (*path, "content"), facts)
     elif kind in ("builtin-tool-call", "builtin-tool-return"):
@@ -220,19 +220,17 @@ def read_part(part: Any, path: Path, facts: PartFacts) -> None:
             facts.tokens += read_media(one, facts.model, facts.texts)
 
 
-def _add_call(call: Any, facts: PartFacts, known: Container[str]) -> None:
-    name = _first(call, _NAMES)[1] or ""
-    id = _first(call, _IDS)[1] or f"function:{name}"
-    if id not in known:
-        facts.texts += [name, arguments_of(call)]
-        if not field(call, "providerExecuted"):  # the AI SDK's: its result may come much later
-            facts.calls.append(CallFacts(id, name))
-
-
-def arguments_of(call: Any) -> str:
-    """The arguments of a tool call as JSON; "" if it has none."""
-    arguments = _first(call, _ARGUMENTS)[1]
-    return "" if arguments is None else json_of(arguments)
+def add_calls(calls: Iterable[Any], facts: PartFacts, known: Container[str] = ()) -> None:
+    """Add tool calls, in the format of any API, with ids that are not `known`."""
+    for call in calls:
+        made = field(call, "function") or field(call, "custom") or call  # OpenAI's
+        name = _first(made, _NAMES)[1] or ""
+        id = _first(call, _IDS)[1] or f"function:{name}"
+        if id not in known:
+            arguments = _first(made, _ARGUMENTS)[1]
+            facts.texts += [name, "" if arguments is None else json_of(arguments)]
+            if not field(call, "providerExecuted"):  # the AI SDK's: its result may come much later
+                facts.calls.append(CallFacts(id, name))
 
 
 def _add_result(result: Any, content: Any, path: Path, facts: PartFacts) -> None:
@@ -255,8 +253,10 @@ def result_of(id: str, name: str, content: Any, path: Path, model: str) -> Resul
     for block in blocks:
         if isinstance(text := _text_of(block), str):
             texts.append(text)
-        elif isinstance(field(block, "type"), str) or is_media(block):
-            tokens += read_media(block, model, texts)
+        elif (media := media_tokens(block, model, texts)) is not None:
+            tokens += media
+        elif isinstance(field(block, "type"), str):
+            tokens += read_texts(block, texts)
         else:
             text = field(block, "text")
             texts.append(text if isinstance(text, str) else json_of(_plain_value(block)))
@@ -282,7 +282,8 @@ def read_media(part: Any, model: str, texts: list[str]) -> int:
     if isinstance(text := _text_of(part), str):
         texts.append(text)
         return 0
-    return media_tokens(part, model, texts) if is_media(part) else read_texts(part, texts)
+    tokens = media_tokens(part, model, texts)
+    return read_texts(part, texts) if tokens is None else tokens
 
 
 def read_texts(value: Any, texts: list[str]) -> int:

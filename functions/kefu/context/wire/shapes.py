@@ -7,17 +7,16 @@ the parts of a content.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kefu.context.cost import json_of
 from kefu.context.wire.parts import (
     USERS_PARTS,
     CallFacts,
     PartFacts,
     ResultText,
     Shape,
-    arguments_of,
+    add_calls,
     is_result,
     not_a_message,
     read_blocks,
@@ -106,9 +105,11 @@ def _plain(value: dict[str, Any], role: Role, model: str, *, step: bool) -> Shap
     is_step = size == 3 and role == "assistant" and calls and "content" in value
     if not is_step or not (content is None or type(content) is str):
         return None
-    texts: list[str] = [] if content is None else [content]
-    made = tuple(_chat_calls(calls, texts))
-    return Shape("assistant", tuple(texts), calls=made)
+    facts = PartFacts(model)
+    if content is not None:
+        facts.texts.append(content)
+    add_calls(calls or (), facts)
+    return facts.shape("assistant")
 
 
 def _own(value: Message) -> Shape:
@@ -134,7 +135,9 @@ def _message(value: Any, role: Role, model: str, *, step: bool) -> Shape:
     if isinstance(content, str):
         texts.append(content)
     texts += [text for name in _MORE_TEXTS if isinstance(text := field(value, name), str)]
-    facts.calls += _calls_of(value, texts)
+    for name in ("tool_calls", "invalid_tool_calls"):  # OpenAI's, LangChain's
+        add_calls(field(value, name) or (), facts)
+    add_calls([old] if (old := field(value, "function_call")) else (), facts)
     for image in field(value, "images") or ():  # Ollama's
         data = field(image, "value") or image
         facts.tokens += read_media({"type": "image", "data": data}, model, texts)
@@ -179,26 +182,6 @@ def _of_parts(value: Any, model: str) -> Shape:
 
 def _has(value: Any, name: str) -> bool:
     return name in value if isinstance(value, Mapping) else hasattr(value, name)
-
-
-def _calls_of(value: Any, texts: list[str]) -> Iterator[CallFacts]:
-    """The tool calls of a message that has them beside its content: OpenAI's, LangChain's."""
-    yield from _chat_calls(field(value, "tool_calls"), texts)
-    yield from _chat_calls(field(value, "invalid_tool_calls"), texts)
-    if old := field(value, "function_call"):
-        name = field(old, "name") or ""
-        texts += [name, json_of(field(old, "arguments") or "")]
-        yield CallFacts(f"function:{name}", name)
-
-
-def _chat_calls(calls: Any, texts: list[str]) -> Iterator[CallFacts]:
-    """The calls; their names and arguments are appended to `texts`."""
-    for call in calls or ():
-        made = field(call, "function") or field(call, "custom") or call
-        name = field(made, "name") or ""
-        arguments = field(made, "arguments")
-        texts += [name, arguments if type(arguments) is str else arguments_of(made)]
-        yield CallFacts(field(call, "id") or f"function:{name}", name)
 
 
 _ITEMS = frozenset(
