@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, get_args, overload
 
 from kefu.context.conversation import Conversation, CountedOnce, Pairing
@@ -195,10 +196,8 @@ class ReadingConversation(Conversation):
             reading, CountedOnce(reading.shape, count_shapes(counter)), counter.priming
         )
         self.summary_at = reading.summary_at
-        after: Sequence[int] = range(self.current + 1, self.open_calls)
-        if len(after) > _NEAR_END:
-            after = [at for at in reading.speakers if at in after]
-        if (at := next(filter(reading.asks_beside, reversed(after)), -1)) >= 0:
+        after = takewhile(lambda at: at > self.current, self._speakers())
+        if (at := next(filter(reading.asks_beside, after), -1)) >= 0:
             start, stop = self.exchange(at)
             self.asked = [*self.asked, (start, stop)] if start < stop else self.asked
 
@@ -246,14 +245,17 @@ class ReadingConversation(Conversation):
         return unmatched, pairing.complete
 
     def _find_current(self) -> int:
-        """Looks near the end first, where the question is, except in the run of an agent."""
-        reading, first, end = self.messages, self.first_turn, self.open_calls
-        near = max(first, end - _NEAR_END)
-        found = next((at for at in range(end - 1, near - 1, -1) if reading.is_question(at)), -1)
-        if found >= 0 or near == first:
-            return found
-        older = (at for at in reversed(reading.speakers) if first <= at < near)
-        return next((at for at in older if reading.is_question(at)), -1)
+        return next(filter(self.messages.is_question, self._speakers()), -1)
+
+    def _speakers(self) -> Iterator[int]:
+        """The positions before `open_calls` that may be the user's, newest first.
+
+        Near the end, where the question is except in the run of an agent, they are all positions.
+        """
+        near = max(self.first_turn, self.open_calls - _NEAR_END)
+        yield from range(self.open_calls - 1, near - 1, -1)
+        older = self.messages.speakers if near > self.first_turn else ()
+        yield from (at for at in reversed(older) if self.first_turn <= at < near)
 
     def _starts_turn(self, at: int) -> bool:
         return self.messages.is_question(at)
