@@ -96,10 +96,6 @@ class MessageCounter:
             return tokens + sum(map(count, texts))
         return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
 
-    def beside(self, value: Any) -> int:
-        """The tokens of a text, or of a value's JSON, that is sent beside the messages."""
-        return self.count(json_of(value))
-
 
 def json_of(value: Any) -> str:
     """A value as compact JSON; a text as it is.

@@ -12,6 +12,7 @@ from kefu.context.cost import (
     AnyCounter,
     MessageCounter,
     counter_for,
+    json_of,
     message_counter,
 )
 from kefu.context.stages import DropTurns, Stage, TrimOutcome, stages_of
@@ -229,8 +230,9 @@ class _Job:
         system, tools, response_format = beside
         if system is None and self.messages:  # pydantic-ai sends those of the last request
             system = getattr(self.messages[-1], "instructions", None)
+        texts = [json_of(value) for value in (system, response_format) if value]
         tokens = tools_tokens(tools, counter.count, self.model) if tools else 0
-        return tokens + sum(counter.beside(value) for value in (system, response_format) if value)
+        return tokens + sum(map(counter.count, texts))
 
     def _outcome(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         last = self.stages[-1]
@@ -244,7 +246,7 @@ class _Job:
             from kefu.context.wire.pipeline import Pipeline
 
             self.pipeline = Pipeline(
-                self.messages, self.stages, self.keep, self.state, self.model, self._mark
+                self.messages, self.stages, self.keep, self.state, self.model, self._mark, {}
             )
         outcome: TrimOutcome = self.pipeline.run(budget, counter)
         return outcome

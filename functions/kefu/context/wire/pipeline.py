@@ -17,7 +17,7 @@ from kefu.context.stages import (
 )
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.summary import summary_message
-from kefu.context.trim import STRATEGIES
+from kefu.context.trim import STRATEGIES, Strategy
 from kefu.context.window import LeftOut, View, Window, gaps, joined
 from kefu.context.wire.edits import question_like
 from kefu.context.wire.reading import Reading, ReadingConversation
@@ -28,35 +28,29 @@ _NEAR_FULL_SHARE = 0.8
 """The fraction of the room above which the next summary is prepared."""
 
 
-class Pipeline:
+class Pipeline(NamedTuple):
     """The stages, for one conversation. Each message is read once, however often they run."""
 
-    def __init__(
-        self,
-        messages: Sequence[Any],
-        stages: Sequence[Stage],
-        keep: Callable[[Any], bool] | None,
-        state: TrimState,
-        model: str,
-        mark: Callable[[int], str],
-    ) -> None:
-        """`mark`: the checksum of the messages before a position; see `Marks.before`."""
-        self._messages = messages
-        self._stages = stages
-        self._rule = STRATEGIES[next(s.rule for s in stages if isinstance(s, DropTurns))]
-        self._keep = keep
-        self._state = state
-        self._model = model
-        self._mark = mark
-        self._talks: dict[str, ReadingConversation] = {}
-        """The conversation by its summary; by "" without a summary."""
+    messages: Sequence[Any]
+    stages: Sequence[Stage]
+    keep: Callable[[Any], bool] | None
+    state: TrimState
+    model: str
+    mark: Callable[[int], str]
+    """The checksum of the messages before a position; see `Marks.before`."""
+    talks: dict[str, ReadingConversation]
+    """The conversation by its summary; by "" without a summary."""
+
+    @property
+    def _rule(self) -> Strategy:
+        return STRATEGIES[next(s.rule for s in self.stages if isinstance(s, DropTurns))]
 
     def run(self, budget: Budget, counter: MessageCounter) -> TrimOutcome:
         """`budget` has no reserve."""
         counter = counter.within(budget.room)
         spliced, talk = self._spliced(budget.room, counter)
         cleared = self._shorten(talk, spliced, budget, counter)
-        talk.kept_from = spliced.position(self._state.cut)
+        talk.kept_from = spliced.position(self.state.cut)
         window = self._rule(talk, budget)
         if _starts_with_question(talk):
             window = _from_question(window, talk)
@@ -74,11 +68,11 @@ class Pipeline:
         self, values: Sequence[Any], counter: MessageCounter, summary: str = "", at: int = -1
     ) -> ReadingConversation:
         """The conversation with these messages, of which `summary` is at a position."""
-        talk = self._talks.get(summary)
+        talk = self.talks.get(summary)
         if talk is None:
-            reading = Reading(values, self._model, self._keep, at)
-            talk = self._talks[summary] = ReadingConversation(reading, counter)
-            if self._keep and _starts_with_question(talk):
+            reading = Reading(values, self.model, self.keep, at)
+            talk = self.talks[summary] = ReadingConversation(reading, counter)
+            if self.keep and _starts_with_question(talk):
                 _pin_questions(talk)
         else:
             talk.recount(counter)
@@ -90,11 +84,11 @@ class Pipeline:
         """Run the stages that shorten tool results. Returns `TrimState.cleared`."""
         cleared = 0
         # A summary is due before the room is full, so results are cleared before that.
-        summarizes = any(isinstance(stage, ReplaceBySummary) for stage in self._stages)
+        summarizes = any(isinstance(stage, ReplaceBySummary) for stage in self.stages)
         room = int(_NEAR_FULL_SHARE * budget.room) if summarizes else budget.room
-        for stage in self._stages:
+        for stage in self.stages:
             if isinstance(stage, ClearToolResults):
-                before = spliced.position(self._state.cleared)
+                before = spliced.position(self.state.cleared)
                 if before or not _fits(talk, room):
                     cleared = clear_results(
                         talk, stage, counter, budget.room, before, lambda: _fits(talk, room)
@@ -108,32 +102,33 @@ class Pipeline:
 
         The question that is being worked on is covered, but stays before the summary.
         """
-        messages, state = self._messages, self._state
+        messages, state = self.messages, self.state
         talk = self._conversation(messages, counter)
-        whole = _Spliced(messages, range(len(messages)))
-        if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
+        whole = _Spliced(range(len(messages)))
+        if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self.stages):
             return whole, talk
         first, covers = talk.first_turn, state.covers
         summary = summary_message(state.summary, room // 4, counter)
         if summary is None or first > covers:
             return whole, talk
-        own = isinstance(messages[-1], Message)
+        example = messages[max(0, talk.current)]  # the newest question
         asked = [span for span in talk.asked if span[1] <= covers]
         kept = sorted({*talk.pinned_exchanges(covers), *asked})
         at = int(kept[:1] == [(talk.current, talk.current + 1)])  # else the summary is first
         spans = [(0, first), *kept[:at], (-1, 0), *kept[at:], (covers, len(messages))]
         origins = [at for start, stop in spans for at in range(start, stop)]
-        value = summary if own else question_like(_example(messages, talk), summary.content)
+        own = isinstance(messages[-1], Message)
+        value = summary if own else question_like(example, summary.content)
         values = [value if at < 0 else messages[at] for at in origins]
         gone = [LeftOut(*gap, "summarized") for gap in gaps(kept, first, covers)]
         talk = self._conversation(values, counter, summary.content, origins.index(-1))
-        return _Spliced(values, origins, gone), talk
+        return _Spliced(origins, gone), talk
 
     def _to_summarize(
         self, talk: ReadingConversation, spliced: _Spliced, window: Window, budget: Budget
     ) -> ToSummarize | None:
         """The messages for the next summary; None while it is not due."""
-        stage = next((s for s in self._stages if isinstance(s, ReplaceBySummary)), None)
+        stage = next((s for s in self.stages if isinstance(s, ReplaceBySummary)), None)
         dropped = any(run.reason == "budget" for run in window.left_out)
         if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
             return None
@@ -143,7 +138,7 @@ class Pipeline:
         runs = [run for run in self._rule(talk, lower).left_out if run.reason == "budget"]
         spans = [(run.start, run.stop) for run in spliced.original(runs)]
         covers = max((stop for _, stop in spans), default=0)
-        known = self._state.covers if spliced.has_summary else 0
+        known = self.state.covers if spliced.has_summary else 0
         if covers <= known:
             return None
         # The summary speaks of the question, too.
@@ -152,25 +147,19 @@ class Pipeline:
             [*spans, *((run.start, run.stop) for run in said if known <= run.start < covers)]
         )
         return ToSummarize(
-            View(self._messages, spans),
-            self._state.summary if spliced.has_summary else "",
-            View(self._messages, [(talk.systems, covers)]),
+            View(self.messages, spans),
+            self.state.summary if spliced.has_summary else "",
+            View(self.messages, [(talk.systems, covers)]),
             covers,
-            self._mark(covers),
+            self.mark(covers),
         )
 
 
-def _example(messages: Sequence[Any], talk: ReadingConversation) -> Any:
-    """The newest question: a summary is written in its format."""
-    return messages[talk.current] if talk.current >= 0 else messages[0]
-
-
 class _Spliced(NamedTuple):
-    """The messages with a summary among them, and their positions in the caller's list."""
+    """The positions in the caller's list of the messages with a summary among them."""
 
-    values: Sequence[Any]
     origins: Sequence[int]
-    """The position in the caller's list of each value; -1 for the summary."""
+    """The position in the caller's list of each message; -1 for the summary."""
     summarized: Sequence[LeftOut] = ()
 
     @property
@@ -178,11 +167,11 @@ class _Spliced(NamedTuple):
         return -1 in self.origins
 
     def position(self, original: int) -> int:
-        """The position in `values` of a given message; 0 if it is not there."""
+        """The position in `origins` of a given message; 0 if it is not there."""
         return self.origins.index(original) if original in self.origins else 0
 
     def given(self, position: int) -> int:
-        """The position in the given messages of a position in `values`; 0 for the summary."""
+        """The position in the given messages of a position in `origins`; 0 for the summary."""
         return max(0, self.origins[position]) if position < len(self.origins) else 0
 
     def original(self, runs: Iterable[LeftOut]) -> list[LeftOut]:
