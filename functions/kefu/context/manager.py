@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from kefu.context.budget import Budget
@@ -110,7 +111,7 @@ class MessageContextManager:
         self._count = self._count.within(budget.room)
         self.budget = budget
         """The budget, in the counter's unit; less the safety factor of an estimate."""
-        self._next_id = 0
+        self._new_ids = count()
         self._first_turn = 0
         """The position after the system prompt and the summary."""
         self._counted = 0
@@ -126,7 +127,7 @@ class MessageContextManager:
 
         `message` may be a chat completion's: see `Message.of`.
         """
-        id = self._take_id()
+        id = next(self._new_ids)
         own = Message.of(message)
         self._append(own, id, self._count(own))
         return id
@@ -307,17 +308,13 @@ class MessageContextManager:
         self._first_turn = 0
         self._kept_from = self._counted = 0
 
-    def _take_id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
-
     def _remove_left_out(
         self, window: Window, summary_message: Message | None = None
     ) -> tuple[Removed, ...]:
         """Remove the messages that the window leaves out; insert their summary if there is one."""
         old, costs, ids = self._messages, self._costs, self._ids
         systems = extent_of_prompt(old)[0]
-        summary_id = None if summary_message is None else self._take_id()
+        summary_id = None if summary_message is None else next(self._new_ids)
         reasons = {at: run.reason for run in window.left_out for at in range(run.start, run.stop)}
         self._reset()
         for at, message in enumerate(old):

@@ -29,18 +29,14 @@ def summary_text(message: Message) -> str:
 def summary_message(text: str, allowance: int, count: Callable[[Message], int]) -> Message | None:
     """The summary message, cut at the end to fit the allowance; None if nothing fits."""
     while text:
-        message = _message(text)
+        # Not a system message: a summary repeats users' words, which must not gain authority.
+        closed = without_end_tag(text, "conversation_summary")
+        message = Message("user", f"{_OPEN}{closed}{_CLOSE}", summary=True)
         cost = count(message)
         if cost <= allowance:
             return message
         text = text[: min(len(text) - 1, len(text) * allowance // cost)].rstrip()
     return None
-
-
-def _message(text: str) -> Message:
-    # The role is not `system`: a summary repeats users' words, and they must not gain authority.
-    closed = without_end_tag(text, "conversation_summary")
-    return Message("user", f"{_OPEN}{closed}{_CLOSE}", summary=True)
 
 
 def without_end_tag(text: str, tag: str) -> str:

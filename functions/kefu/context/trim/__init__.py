@@ -98,6 +98,3 @@ def are_own(messages: Sequence[object]) -> bool:
 def own_messages(messages: Sequence[Any]) -> Sequence[Message]:
     """The messages, or own messages for those of chat completions. Raises TypeError for others."""
     return messages if are_own(messages) else [*map(Message.of, messages)]
-
-
-__all__ = ["STRATEGIES", "Strategy", "truncate_v1", "window_for"]
