@@ -53,12 +53,12 @@ WEIGHTS = (*_ASCII, *_CHANGES, *_LEADS)
 
 
 # Weights of the same parts for cl100k, the encoding of GPT-4 and GPT-3.5.
-_CL100K = (
+CL100K = (
     *(131, 48, 319, 975, 766, 515, 93, 516, 0, 1356),
     *(1108, 1686, 1005, 1140, 432, 871, 1057, 731, 1435, 2900),
 )
 # For Claude: fitted to the tokenizer of Claude 2, the last one that Anthropic has published.
-_CLAUDE = (
+CLAUDE = (
     *(95, 1, 324, 919, 891, 797, 132, 744, 18, 1394),
     *(945, 1500, 976, 1320, 530, 1103, 1525, 1361, 2309, 4000),
 )
@@ -70,20 +70,11 @@ def estimate_calibrated(text: str) -> int:
 
     A lone surrogate counts as a hangul character.
     """
-    return _estimate(text, _O200K)
+    return estimate(_O200K, text)
 
 
-def estimate_cl100k(text: str) -> int:
-    """Estimated cl100k tokens; otherwise like `estimate_calibrated`."""
-    return _estimate(text, _CL100K)
-
-
-def estimate_claude(text: str) -> int:
-    """Estimated tokens of Claude's tokenizer; otherwise like `estimate_calibrated`."""
-    return _estimate(text, _CLAUDE)
-
-
-def _estimate(text: str, weights: tuple[int, ...]) -> int:
+def estimate(weights: tuple[int, ...], text: str) -> int:
+    """Estimated tokens of the tokenizer for which the weights are fitted."""
     thousandths = 0
     for count, weight in zip(parts_of(text), weights, strict=False):
         thousandths += count * weight

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kefu.context.tokens.calibrated import (
-    estimate_calibrated,
-    estimate_cl100k,
-    estimate_claude,
-)
+from kefu.context.tokens.calibrated import CL100K, CLAUDE, estimate, estimate_calibrated
 from kefu.context.tokens.lengths import estimate_chars4, estimate_message_tokens, estimate_tokens_v1
 from kefu.errors import UnknownCounter
 
 COUNTERS: dict[str, Callable[[str], int]] = {
     "bytes4": estimate_message_tokens,
     "calibrated": estimate_calibrated,
-    "calibrated_cl100k": estimate_cl100k,
-    "calibrated_claude": estimate_claude,
+    "calibrated_cl100k": partial(estimate, CL100K),
+    "calibrated_claude": partial(estimate, CLAUDE),
     "chars4": estimate_chars4,
     "cjk_v1": estimate_tokens_v1,
 }
