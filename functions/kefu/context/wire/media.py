@@ -8,6 +8,7 @@ message; for an image behind an address, the most that the model charges is assu
 from __future__ import annotations
 
 import re
+from struct import unpack_from
 from typing import Any, NamedTuple
 
 from kefu.messages import field
@@ -16,16 +17,8 @@ _IMAGE_TYPES = frozenset({"image", "image_url", "image-url", "input_image", "com
 _AUDIO_TYPES = frozenset({"audio", "audio-url", "input_audio"})
 _FILE_TYPES = frozenset({"file", "input_file", "document", "document-url", "video-url", "binary"})
 # The parts of Bedrock and Gemini have no type; they have one field with this name.
-_FIELDS = {
-    "image": "image",
-    "audio": "audio",
-    "document": "file",
-    "video": "file",
-    "inlineData": "file",
-    "inline_data": "file",
-    "fileData": "file",
-    "file_data": "file",
-}
+_FILES = ("document", "video", "inlineData", "inline_data", "fileData", "file_data")
+_FIELDS = {"image": "image", "audio": "audio", **dict.fromkeys(_FILES, "file")}
 _SIGNS = ("source", "data", "format", "mimeType", "mime_type", "fileUri", "file_uri")
 _AUDIO_TOKENS_PER_SECOND = 10
 _AUDIO_BYTES_PER_SECOND = {"wav": 32_000, "mp3": 4_000}
@@ -179,29 +172,30 @@ def _decoded(data: str, characters: int = 65_536) -> bytes:
 def size_of_image(head: bytes) -> tuple[int, int] | None:
     """Width and height in pixels from the start of a PNG, GIF, JPEG or WebP file, else None."""
     if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) >= 24:
-        return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+        return _two(">II", head, 16)
     if head[:4] == b"GIF8" and len(head) >= 10:
-        return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
+        return _two("<HH", head, 6)
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP" and len(head) >= 30:
         return _webp(head)
     return _jpeg(head) if head[:2] == b"\xff\xd8" else None
 
 
+def _two(layout: str, head: bytes, at: int) -> tuple[int, int]:
+    first, second = unpack_from(layout, head, at)
+    return first, second
+
+
 def _webp(head: bytes) -> tuple[int, int] | None:
     kind = head[12:16]
     if kind == b"VP8 ":
-        return (
-            int.from_bytes(head[26:28], "little") & 0x3FFF,
-            int.from_bytes(head[28:30], "little") & 0x3FFF,
-        )
+        width, height = _two("<HH", head, 26)
+        return width & 0x3FFF, height & 0x3FFF
     if kind == b"VP8L":
         bits = int.from_bytes(head[21:25], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if kind == b"VP8X":
-        return (
-            int.from_bytes(head[24:27], "little") + 1,
-            int.from_bytes(head[27:30], "little") + 1,
-        )
+    if kind == b"VP8X":  # three bytes each
+        width, height = (int.from_bytes(head[at : at + 3], "little") for at in (24, 27))
+        return width + 1, height + 1
     return None
 
 
@@ -210,10 +204,8 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker = head[at + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return (
-                int.from_bytes(head[at + 7 : at + 9], "big"),
-                int.from_bytes(head[at + 5 : at + 7], "big"),
-            )
+            height, width = _two(">HH", head, at + 5)
+            return width, height
         at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
     return None
 
