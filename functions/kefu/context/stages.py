@@ -54,18 +54,10 @@ class DropTurns(NamedTuple):
 Stage = ClearToolResults | CapToolResults | ReplaceBySummary | DropTurns
 
 PIPELINES: dict[str, tuple[Stage, ...]] = {
-    "fifo": (DropTurns("fifo"),),
-    "sliding_window": (DropTurns("sliding_window"),),
-    "keep_important": (DropTurns("keep_important"),),
-    "v1": (DropTurns("v1"),),
-    "summary": (ReplaceBySummary(), DropTurns("keep_important")),
-    "agent": (ClearToolResults(), CapToolResults(), DropTurns("keep_important")),
-    "agent_summary": (
-        ClearToolResults(),
-        CapToolResults(),
-        ReplaceBySummary(),
-        DropTurns("keep_important"),
-    ),
+    **{name: (DropTurns(name),) for name in STRATEGIES},
+    "summary": (ReplaceBySummary(), DropTurns()),
+    "agent": (ClearToolResults(), CapToolResults(), DropTurns()),
+    "agent_summary": (ClearToolResults(), CapToolResults(), ReplaceBySummary(), DropTurns()),
 }
 """The pipelines by name. Each ends with `DropTurns`, which keeps every prompt within the budget."""
 
