@@ -77,15 +77,9 @@ class Budget(_Budget):
         `windows` overrides the built-in table of context windows; see `resolve_window`.
         """
         window = resolve_window(model, windows)
-        limit = window.context_length if max_tokens is None else max_tokens
-        return cls(
-            min(limit, window.context_length),
-            reserve,
-            trim_step,
-            max_messages,
-            window.resolved,
-            model,
-        )
+        length = window.context_length
+        limit = length if max_tokens is None else min(max_tokens, length)
+        return cls(limit, reserve, trim_step, max_messages, window.resolved, model)
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> Budget:

@@ -49,24 +49,10 @@ class Conversation:
     a rule.
     """
 
-    __slots__ = (
-        "_costs",
-        "_holes",
-        "_in_order",
-        "_starts",
-        "asked",
-        "current",
-        "first_turn",
-        "kept_from",
-        "messages",
-        "open_calls",
-        "priming",
-        "summary_at",
-        "systems",
-    )
-
     messages: Sequence[Message]
     """All messages, oldest first."""
+    costs: Mapping[int, int] | Sequence[int]
+    """The cost of each message by position, as `CountedOnce` has it."""
     priming: int
     """The tokens that the chat format adds once per prompt."""
     systems: int
@@ -93,12 +79,11 @@ class Conversation:
         priming: int = 0,
         kept_from: int = 0,
     ) -> None:
-        """`costs`: the cost of each message by position, as `CountedOnce` has it."""
         self.messages = messages
         self.priming = priming
         self.kept_from = kept_from
         self.summary_at = -1
-        self._costs = costs
+        self.costs = costs
         self._starts: dict[int, int] = {}
         """The results of `_start_before`, by position."""
         self._holes: set[Span] = set()
@@ -113,7 +98,7 @@ class Conversation:
         if stop - start == 1:  # most spans are one message
             message = self.messages[start]
             if message.role != "tool" and not message.tool_calls:
-                return self._costs[start]
+                return self.costs[start]
         return self.exchanges_back(start, stop, _NO_LIMIT)[1]
 
     def exchanges_back(
@@ -188,7 +173,7 @@ class Conversation:
     def _run_back(
         self, floor: int, stop: int, room: int, kept: Sequence[Span], *, turns: bool
     ) -> tuple[int, int]:
-        messages, first, costs = self.messages, self.first_turn, self._costs
+        messages, first, costs = self.messages, self.first_turn, self.costs
         free = {start for start, _ in kept}
         best, spent, total = stop, 0, 0
         at = stop
@@ -247,7 +232,7 @@ class Conversation:
         return unmatched, pairing.complete
 
     def _cost_of_exchange(self, start: int, stop: int) -> int:
-        costs, holes = self._costs, self._holes
+        costs, holes = self.costs, self._holes
         if not holes:
             return sum([costs[at] for at in range(start, stop)])
         if (start, stop) in holes:

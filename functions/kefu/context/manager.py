@@ -36,8 +36,7 @@ class _Positions(NamedTuple):
 class _RunningConversation(Conversation):
     """A conversation of which the manager knows the positions, so that nothing is searched for."""
 
-    __slots__ = ("_known",)
-    _costs: RunningCosts
+    costs: RunningCosts
 
     def __init__(self, known: _Positions, *given: Any) -> None:
         self._known = known
@@ -47,7 +46,7 @@ class _RunningConversation(Conversation):
         self, floor: int, stop: int, room: int, kept: Sequence[Span] = ()
     ) -> tuple[int, int]:
         """Searches the sums of the costs; reads messages only with holes, or `kept` in between."""
-        costs, turns, first = self._costs, self._known.turns, self.first_turn
+        costs, turns, first = self.costs, self._known.turns, self.first_turn
         if costs.holes or any(floor <= start < stop for start, _ in kept):
             return super().turns_back(floor, stop, room, kept)
         if floor <= first <= stop and costs.cost(first, stop) <= room:

@@ -36,17 +36,6 @@ class Trimmed(list[M]):
     shortens tool results, copies of messages with such results.
     """
 
-    __slots__ = (
-        "_state",
-        "dropped",
-        "left_out",
-        "limit",
-        "over_budget",
-        "stale",
-        "to_summarize",
-        "tokens",
-    )
-
     dropped: Sequence[M]
     """The messages that are left out, in order."""
     left_out: tuple[LeftOut, ...]

@@ -43,15 +43,9 @@ def keep_recent(
     # The first of two spans has the older turns; with only one span, no older turn is kept.
     start = recent[0][0]
     if len(recent) == 1 and not conversation.first_turn < conversation.current + 1 < start:
-        start = max(conversation.current, 0)
-    return window_of(
-        conversation.messages,
-        kept,
-        holes,
-        tokens,
-        budget.room,
-        start if start > conversation.first_turn else 0,
-    )
+        start = conversation.current
+    kept_from = start if start > conversation.first_turn else 0
+    return window_of(conversation.messages, kept, holes, tokens, budget.room, kept_from)
 
 
 def _holes(conversation: Conversation, kept: Sequence[Span]) -> Sequence[Span]:

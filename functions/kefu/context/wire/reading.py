@@ -185,9 +185,8 @@ class Reading(Sequence[Message]):
 class ReadingConversation(Conversation):
     """A `Conversation` over a `Reading`; it looks for roles and pins without reading the texts."""
 
-    __slots__ = ("_systems",)
     messages: Reading
-    _costs: CountedOnce[Shape]
+    costs: CountedOnce[Shape]
     _systems: Sequence[int] | None
 
     def __init__(self, reading: Reading, counter: MessageCounter) -> None:
@@ -204,16 +203,13 @@ class ReadingConversation(Conversation):
     def recount(self, counter: MessageCounter) -> None:
         """Take back all copies, and count with another counter."""
         self.messages.restore()
-        self._costs.recount(count_shapes(counter))
+        self.costs.recount(count_shapes(counter))
         self.priming = counter.priming
 
     def replace(self, at: int, value: Any) -> None:
         """Put a copy with shorter results in the place of a message."""
         self.messages.replace(at, value)
-        self._costs.pop(at, None)
-
-    def message_cost(self, at: int) -> int:
-        return self._costs[at]
+        self.costs.pop(at, None)
 
     def later_systems(self) -> Sequence[int]:
         if self._systems is None:

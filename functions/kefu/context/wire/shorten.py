@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from kefu.context.budget import Budget
 from kefu.context.cost import LONGEST_TOKEN, MessageCounter
@@ -50,7 +51,7 @@ def _newest_results(talk: ReadingConversation, keep_last: int, room: int) -> lis
     for at in range(len(talk.messages) - 1, -1, -1):
         if talk.messages.shape(at).results:
             newest.append(at)
-        spent += talk.message_cost(at)
+        spent += talk.costs[at]
         if len(newest) > 2 * keep_last or spent > room:
             break
     return newest
@@ -67,36 +68,22 @@ def _clear_before(
     kept = messages.pins | messages.edited.keys()
     least = counter.of_text(stage.placeholder)
 
-    def is_longer(result: ResultText) -> bool:
-        """Whether the placeholder has fewer tokens; the beginning of most texts shows it."""
+    def cleared(tools: Mapping[str, str], result: ResultText) -> str:
+        """The placeholder, if it has fewer tokens; the beginning of most texts shows it."""
         text, enough = result.text, _ENOUGH_CHARS * least
-        if len(text) > LONGEST_TOKEN * least:
-            return True
-        if len(text) > enough and counter.of_text(text[:enough]) + result.tokens > least:
-            return True
-        return counter.of_text(text) + result.tokens > least
+        is_longer = len(text) > LONGEST_TOKEN * least or any(
+            counter.of_text(part) + result.tokens > least for part in (text[:enough], text)
+        )
+        is_exempt = (result.tool or tools.get(result.call_id)) in stage.exempt
+        return stage.placeholder if is_longer and not is_exempt else text
 
     for at in range(len(messages) - 1, -1, -1):
         if at < stop and at not in kept and messages.shape(at).results:
-            _clear(talk, at, stage, is_longer)
-        spent += talk.message_cost(at)
+            tools = messages.tools_of(at) if stage.exempt else {}
+            _shorten(talk, at, partial(cleared, tools), whole=True)
+        spent += talk.costs[at]
         if spent > room:
             return
-
-
-def _clear(
-    talk: ReadingConversation,
-    at: int,
-    stage: ClearToolResults,
-    is_longer: Callable[[ResultText], bool],
-) -> None:
-    names = talk.messages.tools_of(at) if stage.exempt else {}
-
-    def cleared(result: ResultText) -> str:
-        is_exempt = (result.tool or names.get(result.call_id)) in stage.exempt
-        return result.text if is_exempt or not is_longer(result) else stage.placeholder
-
-    _shorten(talk, at, cleared, whole=True)
 
 
 def cap_results(
@@ -114,9 +101,9 @@ def cap_results(
     for at in range(len(talk.messages) - 1, -1, -1):
         in_tail = at >= talk.open_calls
         most = min(at_most, level) if in_tail else at_most
-        if talk.message_cost(at) > most and (in_tail or at not in pins):
+        if talk.costs[at] > most and (in_tail or at not in pins):
             _cap(talk, at, most, counter.of_text)
-        spent += talk.message_cost(at)
+        spent += talk.costs[at]
         if spent > budget.room and not in_tail:
             return
 
