@@ -8,8 +8,7 @@ from typing import Any
 from kefu.context.budget import Budget
 from kefu.context.conversation import Conversation, CountedOnce
 from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
-from kefu.context.trim.keep_important import keep_important
-from kefu.context.trim.newest import fifo, sliding_window
+from kefu.context.trim.recent import fifo, keep_important, sliding_window
 from kefu.context.trim.v1 import v1
 from kefu.context.window import Window, window_of
 from kefu.messages import Message

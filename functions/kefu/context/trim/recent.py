@@ -1,4 +1,4 @@
-"""The common part of the strategies: keeps the required messages, then the most recent ones."""
+"""The strategies that keep the newest turns, and `keep_recent`, which they have in common."""
 
 from __future__ import annotations
 
@@ -10,6 +10,37 @@ from kefu.context.conversation import Conversation
 from kefu.context.window import Span, Window, window_of
 
 _MAX_MISSES = 100
+
+
+def fifo(conversation: Conversation, budget: Budget) -> Window:
+    """Drops the oldest turns first; of the current turn, the oldest exchanges."""
+    return keep_recent(conversation, budget)
+
+
+def sliding_window(conversation: Conversation, budget: Budget) -> Window:
+    """Keeps at most N messages in whole turns, so there may be fewer than N.
+
+    Without `max_messages` it equals `fifo`. With a `trim_step`, the start of the window moves in
+    steps of that fraction of N.
+    """
+    floor = 0
+    if budget.max_messages:
+        step = max(1, int(budget.trim_step * budget.max_messages))
+        excess = len(conversation.messages) - conversation.first_turn - budget.max_messages
+        floor = conversation.first_turn + max(0, -(-excess // step) * step)
+    return keep_recent(conversation, budget, floor=floor)
+
+
+def keep_important(conversation: Conversation, budget: Budget) -> Window:
+    """Keeps the pinned messages that fit, newest first, then the newest turns.
+
+    A pinned tool call or result is kept with its whole exchange. System messages after the system
+    prompt are always kept, even if they exceed the budget.
+    """
+    tail, asked = conversation.open_calls, conversation.asked
+    systems = [(at, at + 1) for at in conversation.later_systems() if at < tail]
+    pins = (span for span in conversation.pinned_exchanges(tail) if span not in asked)
+    return keep_recent(conversation, budget, always=systems, wanted=pins)
 
 
 def keep_recent(
