@@ -51,7 +51,7 @@ class Conversation:
 
     messages: Sequence[Message]
     """All messages, oldest first."""
-    costs: Mapping[int, int] | Sequence[int]
+    costs: Mapping[int, int]
     """The cost of each message by position, as `CountedOnce` has it."""
     priming: int
     """The tokens that the chat format adds once per prompt."""
@@ -75,7 +75,7 @@ class Conversation:
     def __init__(
         self,
         messages: Sequence[Message],
-        costs: Mapping[int, int] | Sequence[int],
+        costs: Mapping[int, int],
         priming: int = 0,
         kept_from: int = 0,
     ) -> None:
@@ -260,7 +260,8 @@ class Conversation:
         return at if at >= self.first_turn else -1
 
     def _starts_turn(self, at: int) -> bool:
-        return starts_turn(self.messages[at])
+        """Whether the message is the user's. A summary has the role `user`, but starts no turn."""
+        return self.messages[at].role == "user" and not self.messages[at].summary
 
 
 _NO_LIMIT = 1 << 62
@@ -328,11 +329,6 @@ class Pairing:
 def calls_tools(message: Message) -> bool:
     """Whether the message is one of the assistant with tool calls."""
     return bool(message.tool_calls) and message.role == "assistant" and not message.summary
-
-
-def starts_turn(message: Message) -> bool:
-    """Whether the message is one of the user. A summary has the role `user`, but starts no turn."""
-    return message.role == "user" and not message.summary
 
 
 def extent_of_prompt(messages: Sequence[Message]) -> Span:

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from kefu.context.budget import Budget
-from kefu.context.conversation import Conversation, extent_of_prompt, starts_turn
+from kefu.context.conversation import Conversation, extent_of_prompt
 from kefu.context.cost import CALIBRATED, AnyCounter, counter_for, message_counter
 from kefu.context.reports import Compaction, Forecast, Removed, State
 from kefu.context.running_costs import RunningCosts
@@ -293,7 +293,7 @@ class MessageContextManager:
         if message.role == "system":
             self._positions.systems.append(at)
         else:
-            if starts_turn(message):
+            if message.role == "user" and not message.summary:
                 self._positions.turns.append(at)
             if message.pinned:
                 self._positions.pinned.append(at)

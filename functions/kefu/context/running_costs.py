@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import overload
+from collections.abc import Iterator, Mapping
 
 from kefu.context.conversation import Pairing, calls_tools
 from kefu.context.window import Span, Window
 from kefu.messages import Message
 
 
-class RunningCosts(Sequence[int]):
+class RunningCosts(Mapping[int, int]):
     """The cost of each message by position, corrected by the provider's count.
 
     Memory: eight bytes per message (sums of the costs from the start).
@@ -33,13 +32,10 @@ class RunningCosts(Sequence[int]):
     def __len__(self) -> int:
         return len(self._sums) - 1
 
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(len(self))[at]]
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __getitem__(self, at: int) -> int:
         if at >= self._corrected:
             return self._sums[at + 1] - self._sums[at]
         return self.cost(at, at + 1)
