@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from kefu.context.budget import Budget
@@ -156,10 +157,6 @@ class _Job:
         self.stages = stages
         self.keep = keep
         self.model = model
-        self.marks: Any = None
-        """The `Marks` of the messages, if one was needed."""
-        self.pipeline: Any = None
-        """The `Pipeline`, if one was needed."""
         self.fits = False
         """Whether the last count has left out nothing for the budget, and shortened nothing."""
         self.state = self._known(state)
@@ -201,7 +198,7 @@ class _Job:
                 counted=tokens,
                 exact=exact,
                 cut=outcome.cut,
-                cut_mark=self._mark(outcome.cut or _first_question(self.messages)),
+                cut_mark=self._marks.before(outcome.cut or _first_question(self.messages)),
                 cleared=outcome.cleared,
             )
 
@@ -230,37 +227,35 @@ class _Job:
             bounded = counter.within(budget.room)
             window = window_for(self.messages, budget, last.rule, bounded, kept_from=self.state.cut)
             return TrimOutcome([*window.messages], window.tokens, window.left_out, window.kept_from)
-        if self.pipeline is None:
-            # Imported here because messages of Kefu's own class do not need it.
-            from kefu.context.wire.pipeline import Pipeline
-
-            self.pipeline = Pipeline(
-                self.messages, self.stages, self.keep, self.state, self.model, self._mark, {}
-            )
-        outcome: TrimOutcome = self.pipeline.run(budget, counter)
+        outcome: TrimOutcome = self._pipeline.run(budget, counter)
         return outcome
+
+    @cached_property
+    def _pipeline(self) -> Any:
+        # Imported here because messages of Kefu's own class do not need it.
+        from kefu.context.wire.pipeline import Pipeline
+
+        mark = self._marks.before
+        return Pipeline(self.messages, self.stages, self.keep, self.state, self.model, mark, {})
+
+    @cached_property
+    def _marks(self) -> Any:
+        from kefu.context.wire.marks import Marks
+
+        return Marks(self.messages)
 
     def _known(self, state: TrimState) -> TrimState:
         """What the state says about these messages."""
         if not (state.cut or state.covers or state.cut_mark):
             return state
-        cut_mark = self._mark(state.cut or _first_question(self.messages))
+        cut_mark = self._marks.before(state.cut or _first_question(self.messages))
         has_cut = cut_mark == state.cut_mark or not (state.cut or state.cut_mark)
-        has_summary = self._mark(state.covers) == state.covers_mark
+        has_summary = self._marks.before(state.covers) == state.covers_mark
         if has_cut and has_summary:
             return state
         if has_cut or not (state.covers and has_summary):
             return TrimState()
         return state._replace(cut=0, cut_mark="", cleared=0)
-
-    def _mark(self, stop: int) -> str:
-        """The checksum of the messages before a position."""
-        if self.marks is None:
-            from kefu.context.wire.marks import Marks
-
-            self.marks = Marks(self.messages)
-        made: str = self.marks.before(stop)
-        return made
 
 
 def _first_question(messages: Sequence[Any]) -> int:
