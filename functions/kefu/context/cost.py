@@ -84,17 +84,14 @@ class MessageCounter:
         return max(self.room + 1, counted * len(text) // (_SAMPLE_CHARS * len(starts)))
 
     def __call__(self, message: Message) -> int:
-        content, calls = message.content, message.tool_calls
-        count = self.count if len(content) <= self.longest else self.of_text
-        tokens = self.per_message + count(content)
-        if not calls:
+        tokens = self.per_message + self.of_text(message.content)
+        if not message.tool_calls:
             return tokens
-        count = self.of_text
-        texts = [text for _, name, arguments in calls for text in (name, arguments)]
+        texts = [text for _, *of_call in message.tool_calls for text in of_call]
         texts += [text for _, text in message.reasoning]
         if len(texts) < _MANY_TEXTS:
-            return tokens + sum(map(count, texts))
-        return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
+            return tokens + sum(map(self.of_text, texts))
+        return tokens + sum([self.of_text(text) * n for text, n in Tally(texts).items()])
 
 
 def json_of(value: Any) -> str:

@@ -215,20 +215,15 @@ def _item(value: Any, kind: str, role: Role, model: str) -> Shape:
     """An item of the Responses API that is not a message; `role`: that of its `kind`."""
     if kind == "mcp_approval_response":
         return Shape("tool", results=(ResultText(field(value, "approval_request_id") or "", ""),))
+    id = field(value, "call_id") or field(value, "id") or ""  # `local_shell_call_output` has `id`
     if role == "tool":
-        # `local_shell_call_output` names its call by `id`.
-        call_id = field(value, "call_id") or field(value, "id") or ""
         path = ("output",) if kind in _PLAIN_OUTPUTS else ()
-        return Shape("tool", results=(result_of(call_id, "", field(value, "output"), path, model),))
+        return Shape("tool", results=(result_of(id, "", field(value, "output"), path, model),))
     texts: list[str] = []
     if kind == "image_generation_call":
         tokens = read_media({"type": "image", "data": field(value, "result")}, model, texts)
     else:
         tokens = read_texts(value, texts)
-    calls: tuple[CallFacts, ...] = ()
-    if kind in _CALLS:
-        id = field(value, "call_id") or field(value, "id") or ""
-        calls = (CallFacts(id, field(value, "name") or kind),)
-    reference = kind == "item_reference"
-    step = role == "assistant"
+    calls = (CallFacts(id, field(value, "name") or kind),) if kind in _CALLS else ()
+    step, reference = role == "assistant", kind == "item_reference"
     return Shape(role, tuple(texts), tokens, calls, step=step, reference=reference)
