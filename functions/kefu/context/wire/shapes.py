@@ -78,7 +78,7 @@ def role_of(value: Any) -> Role | None:
     if role is None and (of := field(value, "kind")) in ("request", "response"):  # pydantic-ai's
         role = "user" if of == "request" else "assistant"
     elif role is None or kind == _TOOLS:
-        if kind not in _LANGCHAIN:
+        if not isinstance(kind, str) or kind not in _LANGCHAIN:
             return _role_of_item(kind, role) if isinstance(kind, str) else None
         role = kind
     known = _ROLES.get(role) if isinstance(role, str) else None
