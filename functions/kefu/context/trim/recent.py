@@ -68,22 +68,22 @@ def keep_recent(
     room -= cost
     free = sorted([*conversation.asked, *always, *pins])
     recent, cost = _recent(conversation, budget, room, free, floor)
-    kept = sorted([*fixed, *pins, *recent])
-    holes = _holes(conversation, kept)
     tokens = budget.room - room + cost
     # The first of two spans has the older turns; with only one span, no older turn is kept.
     start = recent[0][0]
     if len(recent) == 1 and not conversation.first_turn < conversation.current + 1 < start:
         start = conversation.current
+    return window_with(conversation, budget, [*fixed, *pins, *recent], tokens, start)
+
+
+def window_with(
+    conversation: Conversation, budget: Budget, kept: Iterable[Span], tokens: int, start: int
+) -> Window:
+    """The window with these spans, without the holes in them; `start`: of the kept turns."""
+    kept = sorted({*kept})
+    holes = sorted({hole for span in kept for hole in conversation.holes(*span)})
     kept_from = start if start > conversation.first_turn else 0
     return window_of(conversation.messages, kept, holes, tokens, budget.room, kept_from)
-
-
-def _holes(conversation: Conversation, kept: Sequence[Span]) -> Sequence[Span]:
-    """The holes in these spans, in order; most conversations have none."""
-    if not conversation.holes(0, len(conversation.messages)):
-        return ()
-    return sorted({hole for span in kept for hole in conversation.holes(*span)})
 
 
 def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tuple[list[Span], int]:

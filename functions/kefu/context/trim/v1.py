@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kefu.context.budget import Budget
 from kefu.context.conversation import Conversation
-from kefu.context.trim.recent import stable_start
-from kefu.context.window import Window, window_of
+from kefu.context.trim.recent import stable_start, window_with
+from kefu.context.window import Window
 
 
 def v1(conversation: Conversation, budget: Budget) -> Window:
@@ -20,12 +20,8 @@ def v1(conversation: Conversation, budget: Budget) -> Window:
     end = len(conversation.messages)
     last = conversation.current if conversation.current >= 0 else conversation.first_turn
     older_systems = [(at, at + 1) for at in conversation.later_systems() if at < last]
-    fixed = (
-        conversation.priming
-        + conversation.cost(0, conversation.first_turn)
-        + conversation.cost(last, end)
-    )
-    fixed += sum(conversation.cost(*span) for span in older_systems)
+    spans = (0, conversation.first_turn), (last, end), *older_systems
+    fixed = conversation.priming + sum(conversation.cost(*span) for span in spans)
     room = budget.room - fixed
     start, cost = conversation.turns_back(conversation.first_turn, last, room, older_systems)
     if start > conversation.first_turn or cost > room:
@@ -34,12 +30,9 @@ def v1(conversation: Conversation, budget: Budget) -> Window:
             start = stable_start(conversation, budget, start, last, room - 1, older_systems)
         start = _drop_lone_greeting(conversation, start, last)
         _, cost = conversation.turns_back(start, last, room, older_systems)
-    kept = sorted(
-        {(0, conversation.first_turn), (start, end), *(s for s in older_systems if s[0] < start)}
-    )
-    holes = [hole for span in kept for hole in conversation.holes(*span)]
-    kept_from = start if start > conversation.first_turn else 0
-    return window_of(conversation.messages, kept, holes, fixed + cost, budget.room, kept_from)
+    systems = [span for span in older_systems if span[0] < start]
+    kept = [(0, conversation.first_turn), (start, end), *systems]
+    return window_with(conversation, budget, kept, fixed + cost, start)
 
 
 def _drop_lone_greeting(conversation: Conversation, start: int, last: int) -> int:
