@@ -90,7 +90,7 @@ def stages_of(strategy: str | Sequence[Stage]) -> Sequence[Stage]:
             return PIPELINES[strategy]
         if strategy in STRATEGIES:
             return (DropTurns(strategy),)
-        names = ", ".join([*PIPELINES, *(name for name in STRATEGIES if name not in PIPELINES)])
+        names = ", ".join({**PIPELINES, **STRATEGIES})
         raise ValueError(f"There is no strategy {strategy!r}. There are: {names}.")
     if not strategy or not isinstance(strategy[-1], DropTurns):
         raise ValueError("The last stage must be DropTurns: it keeps the prompt within the budget.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import takewhile
-from typing import Any, get_args, overload
+from typing import Any, overload
 
 from kefu.context.conversation import Conversation, CountedOnce, Pairing
 from kefu.context.cost import MessageCounter
@@ -18,16 +19,15 @@ _FEW_CHARS = 32
 """The most characters of a text whose tokens are remembered."""
 _NEAR_END = 64
 """Messages at the end, in which the question of most conversations is."""
-_SOME_CALLS = (ToolCall("", "", ""),)
-_ENTRIES: dict[tuple[Role, bool, bool], Message] = {
-    (role, calls, summary): Message(role, "", _SOME_CALLS if calls else (), summary=summary)
-    for role in get_args(Role)
-    for calls in (False, True)
-    for summary in (False, True)
-}
-"""What strategies see of a message: its role, whether it calls tools and whether it is a summary.
 
-They have no text and no ids; `ReadingConversation` takes these from the shapes."""
+
+@cache
+def _entry(role: Role, calls: bool, summary: bool) -> Message:
+    """What strategies see of a message: its role, and whether it calls tools or is a summary.
+
+    It has no text and no ids; `ReadingConversation` takes these from the shapes.
+    """
+    return Message(role, "", (ToolCall("", "", ""),) if calls else (), summary=summary)
 
 
 class Reading(Sequence[Message]):
@@ -168,11 +168,11 @@ class Reading(Sequence[Message]):
         value, shape = self.value(at), self.shape(at)
         summary = value.summary if isinstance(value, Message) else at == self.summary_at
         if shape.role != "assistant":
-            return _ENTRIES[shape.role, False, summary]
+            return _entry(shape.role, False, summary)
         if self.continues(at):
-            return _ENTRIES["tool", False, summary]
+            return _entry("tool", False, summary)
         calls = bool(shape.calls) or (shape.step and self._is_answered(at))
-        return _ENTRIES["assistant", calls, summary]
+        return _entry("assistant", calls, summary)
 
     def _is_answered(self, at: int) -> bool:
         """Whether an item without calls is followed by items of its step, or by results."""
