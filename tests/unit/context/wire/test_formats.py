@@ -138,7 +138,10 @@ def test_what_is_sent_beside_the_messages_takes_its_room() -> None:
         ([{"role": "bot", "content": "hi"}], "Convert others into chat completions"),
         ([{"role": ["user"], "content": "hi"}], "kefu.context.Message"),
         (["hi"], "This is not a message that trim_messages reads: 'hi'"),
-        ([asks("hi"), {"type": ["x"]}, {"role": "assistant", "content": "Yes."}], "['x']}. It"),
+        (
+            [asks("hi"), {"type": ["x"]}, *[{"role": "assistant", "content": "Yes."}] * 2],
+            "{'type': ['x']}",
+        ),
     ],
 )
 def test_what_is_no_message_is_said_with_what_to_pass(given: list[Any], says: str) -> None:
