@@ -75,7 +75,8 @@ class PartFacts:
             self.tokens += sum(result.tokens for result in results)
             results = ()
         elif results and not self.combined and role != "system":
-            asked = role == "user" and any(map(str.strip, self.texts))
+            texts = map(str.lstrip, self.texts)
+            asked = role == "user" and any(t and not t.startswith(_REMINDER) for t in texts)
             role = "tool"
         texts = tuple(self.texts)
         return Shape(role, texts, self.tokens, calls, results, step, False, named, asked)
@@ -88,6 +89,8 @@ _OPAQUE = frozenset(
     | {"cachePoint", "thoughtSignature", "thought_signature", "providerOptions", "mediaType"}
     | {"providerMetadata", "extras", "state"}
 )
+_REMINDER = "<system-reminder>"
+"""The beginning of what Claude Code adds beside tool results: they are not the user's words."""
 _BESIDE_TEXT = _OPAQUE - {"encrypted_content"} | {"text"}
 """Fields of a part with a text from which the model reads nothing more, and the text."""
 _ENCRYPTED_BYTES_PER_TOKEN = 5

@@ -615,6 +615,16 @@ def test_what_the_user_says_beside_a_tool_result_is_kept(name: str, strategy: st
         assert not sent.over_budget
 
 
+def test_what_a_program_reminds_the_model_of_beside_a_tool_result_may_go() -> None:
+    """Claude Code writes such texts itself, in the place of the user's."""
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "ok"}
+    note = {"type": "text", "text": "\n<system-reminder>A file was changed.</system-reminder>"}
+    asked, answer = BESIDE["anthropic"]
+    whole = [*asked[:2], {"role": "user", "content": [result, note]}, *[answer] * 5]
+    sent = trim_messages(whole, max_tokens=250, reserve=0, counter=BYTES4)
+    assert sent == [asked[0], answer, answer]
+
+
 def test_a_summary_stands_between_the_question_and_what_was_said_beside_a_result() -> None:
     asked, answer = BESIDE["anthropic"]
     whole = [*asked, *[answer] * 5]
