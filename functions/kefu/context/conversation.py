@@ -36,11 +36,6 @@ class CountedOnce(dict[int, int], Generic[M]):
         cost = self[at] = self._count(self._message_at(at))
         return cost
 
-    def recount(self, count: Callable[[M], int]) -> None:
-        """Forget all costs, and count with another counter."""
-        self._count = count
-        self.clear()
-
 
 class Conversation:
     """A list of messages, as strategies see it. It is read from its end, so few are counted.

@@ -57,9 +57,7 @@ class View(Sequence[Message]):
     def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        at = index + len(self) if index < 0 else index
-        if not 0 <= at < len(self):
-            raise IndexError(index)
+        at = range(len(self))[index]
         span = bisect_right(self._ends, at)
         return self._of[self._spans[span][1] - (self._ends[span] - at)]
 

@@ -75,8 +75,8 @@ class PartFacts:
             self.tokens += sum(result.tokens for result in results)
             results = ()
         elif results and not self.combined and role != "system":
-            texts = map(str.lstrip, self.texts)
-            asked = role == "user" and any(t and not t.startswith(_REMINDER) for t in texts)
+            said = map(str.lstrip, self.texts)
+            asked = role == "user" and any(t and not t.startswith(_REMINDER) for t in said)
             role = "tool"
         texts = tuple(self.texts)
         return Shape(role, texts, self.tokens, calls, results, step, False, named, asked)

@@ -38,7 +38,7 @@ class Pipeline(NamedTuple):
     model: str
     mark: Callable[[int], str]
     """The checksum of the messages before a position; see `Marks.before`."""
-    talks: dict[str, ReadingConversation]
+    readings: dict[str, Reading]
     """The conversation by its summary; by "" without a summary."""
 
     @property
@@ -68,14 +68,13 @@ class Pipeline(NamedTuple):
         self, values: Sequence[Any], counter: MessageCounter, summary: str = "", at: int = -1
     ) -> ReadingConversation:
         """The conversation with these messages, of which `summary` is at a position."""
-        talk = self.talks.get(summary)
-        if talk is None:
-            reading = Reading(values, self.model, self.keep, at)
-            talk = self.talks[summary] = ReadingConversation(reading, counter)
-            if self.keep and _starts_with_question(talk):
-                _pin_questions(talk)
-        else:
-            talk.recount(counter)
+        if summary not in self.readings:
+            self.readings[summary] = Reading(values, self.model, self.keep, at)
+        reading = self.readings[summary]
+        reading.restore()
+        talk = ReadingConversation(reading, counter)
+        if self.keep and _starts_with_question(talk):
+            _pin_questions(talk)
         return talk
 
     def _shorten(

@@ -200,12 +200,6 @@ class ReadingConversation(Conversation):
             start, stop = self.exchange(at)
             self.asked = [*self.asked, (start, stop)] if start < stop else self.asked
 
-    def recount(self, counter: MessageCounter) -> None:
-        """Take back all copies, and count with another counter."""
-        self.messages.restore()
-        self.costs.recount(count_shapes(counter))
-        self.priming = counter.priming
-
     def replace(self, at: int, value: Any) -> None:
         """Put a copy with shorter results in the place of a message."""
         self.messages.replace(at, value)
