@@ -121,8 +121,6 @@ class Conversation:
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
         """The holes in a span, in order. Pass the span to a method above first."""
-        if not self._holes:  # as in most
-            return ()
         if len(self._in_order) < len(self._holes):
             self._in_order = sorted(self._holes)
         low = bisect_left(self._in_order, (start, 0))

@@ -84,10 +84,12 @@ class MessageCounter:
         return max(self.room + 1, counted * len(text) // (_SAMPLE_CHARS * len(starts)))
 
     def __call__(self, message: Message) -> int:
-        tokens = self.per_message + self.of_text(message.content)
-        if not message.tool_calls:
+        content, calls = message.content, message.tool_calls
+        count = self.count if len(content) <= self.longest else self.of_text
+        tokens = self.per_message + count(content)
+        if not calls:
             return tokens
-        texts = [text for _, *of_call in message.tool_calls for text in of_call]
+        texts = [text for _, name, arguments in calls for text in (name, arguments)]
         texts += [text for _, text in message.reasoning]
         if len(texts) < _MANY_TEXTS:
             return tokens + sum(map(self.of_text, texts))

@@ -80,8 +80,9 @@ def window_with(
     conversation: Conversation, budget: Budget, kept: Iterable[Span], tokens: int, start: int
 ) -> Window:
     """The window with these spans, without the holes in them; `start`: of the kept turns."""
-    kept = sorted({*kept})
-    holes = sorted({hole for span in kept for hole in conversation.holes(*span)})
+    kept = sorted(kept)
+    spans = kept if conversation.holes(0, len(conversation.messages)) else ()
+    holes = sorted({hole for span in spans for hole in conversation.holes(*span)})
     kept_from = start if start > conversation.first_turn else 0
     return window_of(conversation.messages, kept, holes, tokens, budget.room, kept_from)
 
