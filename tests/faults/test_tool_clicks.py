@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -137,7 +138,14 @@ async def test_a10_a_click_while_a_later_message_is_answered_is_refused_in_words
     pair: Pair,
 ) -> None:
     [(here, there), *_] = await pair.with_cards()
-    pair.upstream.script("*", b.answer("slow ", "but ", "whole", delay=1), asking="<slow>")
+    refused_both = threading.Event()
+
+    async def held(exchange: b.Exchange) -> None:
+        while not refused_both.is_set():  # noqa: ASYNC110 - set by another thread
+            await asyncio.sleep(0.01)
+        await b.answer("slow ", "but ", "whole")(exchange)
+
+    pair.upstream.script("*", held, asking="<slow>")
     asked = asyncio.create_task(there.say("<slow>", client_message_id=new_id()))
     await pair.upstream.asked("<slow>")
     for tab in (here, there):
@@ -145,6 +153,7 @@ async def test_a10_a_click_while_a_later_message_is_answered_is_refused_in_words
         assert (refused.status, refused.error["code"]) == (409, "approval_gone")
         assert "another message" in refused.error["message"]
     assert not asked.done()
+    refused_both.set()
     assert (await asked).text == "slow but whole"
     assert anything_done(pair) == 0
 
