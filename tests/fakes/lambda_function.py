@@ -104,7 +104,7 @@ class LambdaFunction:
         lines = (json.loads(line) for line in self.log.splitlines() if line.startswith("{"))
         return [line for line in lines if line.get("path") == path]
 
-    async def logged(self, count: int, timeout: float = 5) -> list[dict[str, Any]]:
+    async def logged(self, count: int, timeout: float = 20) -> list[dict[str, Any]]:
         """Wait for so many lines: a line is written after the answer was sent."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

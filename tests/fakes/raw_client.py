@@ -91,7 +91,7 @@ class RawClient:
                 return count
         return len(octets)
 
-    async def read(self, timeout: float = 5.0) -> bytes:
+    async def read(self, timeout: float = 20.0) -> bytes:
         """Read some bytes; b"" at the end of the connection. Raises TimeoutError."""
         async with asyncio.timeout(timeout):
             try:
@@ -119,7 +119,7 @@ class RawClient:
             return False
         return True
 
-    async def response(self, timeout: float = 5.0) -> RawResponse:
+    async def response(self, timeout: float = 20.0) -> RawResponse:
         """Read one response. A chunked body is returned with its framing."""
         await self.until(b"\r\n\r\n", timeout)
         head, _, _ = self.received.partition(b"\r\n\r\n")

@@ -146,7 +146,7 @@ class Service:
         whole, _, _ = self.stderr.rpartition("\n")
         return [json.loads(line) for line in whole.split("\n") if line.strip()]
 
-    async def logged(self, *, timeout: float = 2.0, **fields: object) -> dict[str, Any]:
+    async def logged(self, *, timeout: float = 20.0, **fields: object) -> dict[str, Any]:
         """Wait for the first log record with these fields."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

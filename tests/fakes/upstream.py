@@ -102,7 +102,7 @@ class ScriptedUpstream(Running):
 
     def start(self) -> Self:
         self._thread.start()
-        assert self._started.wait(5)
+        assert self._started.wait(20)
         return self
 
     def stop(self) -> None:
