@@ -38,9 +38,10 @@ def staged() -> Iterator[Staged]:
 def shared() -> Iterator[Stage]:
     """A service with many keys that tests share, if they allow that some of its keys cool down.
 
+    No client is cut off because a busy machine does not run it: for such tests there is `staged`.
     The tests use different values of `question`, so that they do not affect each other.
     """
-    with stage(150, **FAST) as running:
+    with stage(150, body_timeout=20.0, write_timeout=20.0) as running:
         yield running
 
 

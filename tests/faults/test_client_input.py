@@ -19,10 +19,11 @@ ORIGIN_HEADER = {"Origin": ORIGIN}
 
 
 async def test_c6_an_incomplete_body_times_out_before_any_upstream_call(
-    shared: Stage, question: str
+    staged: Staged, question: str
 ) -> None:
+    running = staged()
     whole = request(body=conversation(question), headers=ORIGIN_HEADER)
-    async with await RawClient.connect(shared.url) as visitor:
+    async with await RawClient.connect(running.url) as visitor:
         began = time.monotonic()
         await visitor.send(whole[:-10])
         response = await visitor.response()
@@ -31,7 +32,7 @@ async def test_c6_an_incomplete_body_times_out_before_any_upstream_call(
         assert response.json["error"]["code"] in ("request_timeout", "invalid_request")
         assert response.headers["access-control-allow-origin"] == ORIGIN
         assert await visitor.closed(timeout=20)
-    assert shared.upstream.calls(question) == []
+    assert running.upstream.calls(question) == []
 
 
 async def test_c6_a_visitor_who_leaves_in_the_body_affects_no_other_request(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation
+from tests.fakes.fixtures import Staged
 from tests.fakes.raw_client import RawClient, request
 from tests.fakes.stage import ORIGIN, Stage
 
@@ -77,12 +78,15 @@ async def test_t34_the_limits_hold_for_it_and_errors_have_our_shape(
         assert await visitor.closed(timeout=10)
 
 
-async def test_c5_a_client_that_reads_nothing_is_disconnected(shared: Stage, question: str) -> None:
-    shared.script(b.answer(*["x" * 16_000] * 4000), asking=question)
-    async with await RawClient.connect(shared.url, receive_buffer=4096) as visitor:
+async def test_c5_a_client_that_reads_nothing_is_disconnected(
+    staged: Staged, question: str
+) -> None:
+    running = staged()
+    running.script(b.answer(*["x" * 16_000] * 4000), asking=question)
+    async with await RawClient.connect(running.url, receive_buffer=4096) as visitor:
         await visitor.send(http10(request(body=conversation(question))))
-        call = await shared.upstream.asked(question)
-        assert await shared.upstream.until(lambda: call.closed_at is not None)
+        call = await running.upstream.asked(question)
+        assert await running.upstream.until(lambda: call.closed_at is not None)
         assert await visitor.closed(timeout=20)
     assert b"[DONE]" not in visitor.received
 
@@ -90,8 +94,8 @@ async def test_c5_a_client_that_reads_nothing_is_disconnected(shared: Stage, que
 @pytest.mark.parametrize(
     "octets", [b"GET /hea", b"GET /health HTTP/1.0\r\nX: "], ids=["request line", "header"]
 )
-async def test_t34_slow_headers_end_the_connection(shared: Stage, octets: bytes) -> None:
-    async with await RawClient.connect(shared.url) as visitor:
+async def test_t34_slow_headers_end_the_connection(staged: Staged, octets: bytes) -> None:
+    async with await RawClient.connect(staged().url) as visitor:
         await visitor.send(octets)
         assert await visitor.closed(timeout=20)
     assert visitor.received == b""

@@ -188,7 +188,6 @@ async def test_developer_and_further_system_messages_are_one_system_message(
     ("field", "value"),
     [
         ("response_format", {"type": "json_schema", "json_schema": {"name": "x" * 16000}}),
-        ("n", 2),
         ("stop", ["a", "b", "c", "d", "e"]),
         ("functions", [{"name": "f"}]),
         ("logprobs", True),

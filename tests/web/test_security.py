@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, conversation
+from tests.fakes.fixtures import Staged
 from tests.fakes.raw_client import RawClient, request
 from tests.fakes.stage import Stage
 
@@ -178,14 +179,15 @@ async def test_no_header_gives_a_500(shared: Stage, name: str, value: bytes) -> 
     assert visitor.received.startswith((b"HTTP/1.1 200", b"HTTP/1.1 400"))
 
 
-async def test_t34_dripping_clients_are_dropped_in_time(shared: Stage, question: str) -> None:
+async def test_t34_dripping_clients_are_dropped_in_time(staged: Staged, question: str) -> None:
     """The client sends a byte from time to time, in the headers or in the body."""
+    running = staged()
     whole = request(body=conversation(question))
     at = whole.index(b"\r\n\r\n") + 6
     began = time.monotonic()
 
     async def lived(start: int) -> float:
-        async with await RawClient.connect(shared.url) as visitor:
+        async with await RawClient.connect(running.url) as visitor:
             await visitor.send(whole[:start])
             await visitor.drip(whole[start : start + 40], delay=0.5)
             return time.monotonic() - began
@@ -193,7 +195,7 @@ async def test_t34_dripping_clients_are_dropped_in_time(shared: Stage, question:
     lives = await asyncio.gather(lived(20), lived(at), lived(1))
     # The time-out is one second. Without it, this request would take twenty.
     assert all(life < 15 for life in lives), lives
-    assert shared.upstream.calls(question) == []
+    assert running.upstream.calls(question) == []
 
 
 async def test_t34_200_idle_connections_block_no_request(shared: Stage, question: str) -> None:

@@ -151,7 +151,6 @@ def _checked(at: int, body: CompletionMessage, max_chars: int, may_have_images: 
 _UNSUPPORTED: Mapping[str, Callable[[object], bool]] = {
     "functions": bool,
     "function_call": lambda value: value not in (None, "none", "auto"),
-    "n": lambda value: value not in (None, 1),
     "logprobs": bool,
     "top_logprobs": bool,
     "modalities": lambda value: value not in (None, [], ["text"]),
