@@ -42,6 +42,7 @@ NOT_NEEDED = (
     "*.dist-info/RECORD",
     "*.dist-info/REQUESTED",
     "*.dist-info/WHEEL",
+    "*.dist-info/sboms",
     "*.dist-info/uv_cache.json",
     "**/*.c",
     "**/*.h",

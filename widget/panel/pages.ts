@@ -157,6 +157,7 @@ export class SessionPage {
       remove: (wantsReceipt) =>
         void attempt(async () => {
           keep(await api.remove(id, wantsReceipt), id);
+          this.close();
           removed();
         }),
     };
