@@ -165,15 +165,21 @@ async def test_e2_another_server_cancels_an_answer_within_two_seconds(replicas: 
     assert answer.error["code"] == "answer_cancelled", answer.error
 
 
-@pytest.mark.slow
-async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> None:
-    making, other = replicas(2)
+async def answered_slowly(making: Stage) -> tuple[Visitor, asyncio.Task[Answer]]:
+    """A visitor whose second answer is in progress, and that answer."""
     making.script(b.answer("First"))
     visitor = Visitor(making)
     await visitor.say("Hello")
     making.script(b.drip(400, delay=0.05))
     asked = asyncio.create_task(visitor.say("And now?"))
     await asyncio.sleep(1.0)
+    return visitor, asked
+
+
+@pytest.mark.slow
+async def test_e2_a_deleted_chat_ends_at_another_server(replicas: Replicas) -> None:
+    making, other = replicas(2)
+    visitor, asked = await answered_slowly(making)
     elsewhere = Visitor(other)
     elsewhere.session_id, elsewhere.token = visitor.session_id, visitor.token
     assert (await elsewhere.look("", "DELETE")).status_code == 204
@@ -186,12 +192,7 @@ async def test_e2_a_person_who_takes_over_at_another_server_ends_the_answer(
     replicas: Replicas,
 ) -> None:
     making, other = replicas(2, environment={"ADMIN_TOKEN": TOKEN})
-    making.script(b.answer("First"))
-    visitor = Visitor(making)
-    await visitor.say("Hello")
-    making.script(b.drip(400, delay=0.05))
-    asked = asyncio.create_task(visitor.say("And now?"))
-    await asyncio.sleep(1.0)
+    visitor, asked = await answered_slowly(making)
     assert Operator(other).turn(visitor, "person").status_code == 200
     answer = await asyncio.wait_for(asked, 2.0)
     assert answer.complete

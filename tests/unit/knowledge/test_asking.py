@@ -118,6 +118,14 @@ def test_the_words_around_a_subject_tell_the_language_of_a_question() -> None:
     assert asking_language("hat sizes", languages) == ()
 
 
+def first_found(site: list[PageText], asked: str) -> str:
+    """The page of the best passage."""
+    file = KnowledgeFile(Path("site.kefu"), in_memory(site))
+    found = file.find(asked, (), 3)
+    file.close()
+    return found[0].page
+
+
 SITE = [
     PageText("help", "Aide et questions", [Block("Pour vous aider, merci de dire bonjour.")], "fr"),
     PageText(
@@ -128,10 +136,8 @@ SITE = [
 
 
 def test_a_page_of_greetings_is_not_before_the_page_that_was_meant() -> None:
-    file = KnowledgeFile(Path("site.kefu"), in_memory(SITE))
     asked = "Bonjour, pourriez-vous m'aider à en savoir plus au sujet de la pile ? Merci d'avance !"
-    assert file.find(asked, (), 3)[0].page == "pile"
-    file.close()
+    assert first_found(SITE, asked) == "pile"
 
 
 BILINGUAL = [
@@ -144,10 +150,8 @@ BILINGUAL = [
 
 def test_polite_words_are_left_out_beside_pages_in_another_language() -> None:
     """A page in English looked the French words of politeness up by their English stems."""
-    file = KnowledgeFile(Path("site.kefu"), in_memory(BILINGUAL))
     asked = "Bonjour, je voudrais en savoir plus au sujet de la pile, merci"
-    assert file.find(asked, (), 3)[0].page == "battery"
-    file.close()
+    assert first_found(BILINGUAL, asked) == "battery"
 
 
 def test_stop_words_without_accents_are_not_looked_up_as_words_with_accents() -> None:
