@@ -201,25 +201,31 @@ async def test_g21_json_is_answered_from_the_pages_and_stays_json(
     assert passages(question["content"])[0]["title"] == "Returns"
 
 
-async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(grounded: Stage) -> None:
+async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """The next question has fewer passages at once."""
+    running = staged(2, knowledge=str(learn(tmp_path / "shop.kefu")))
     body = {"error": {"code": "context_length_exceeded", "message": "too long"}}
-    grounded.script(b.status(400, body), b.answer("Fine [1]."), asking="T1")
-    answer = await grounded.ask("T1 Norway parcels and customs, boots?")
-    assert answer.text == "Fine [1]."
-    first, second = (call.body["messages"][-1] for call in grounded.upstream.calls("T1"))
-    assert (len(passages(first["content"])), len(passages(second["content"]))) == (3, 1)
+    running.script(b.status(400, body), b.answer("Fine [1]."), asking="T1")
+    for _ in range(2):
+        answer = await running.ask("T1 Norway parcels and customs, boots?")
+        assert answer.text == "Fine [1]."
+    calls = [call.body["messages"][-1] for call in running.upstream.calls("T1")]
+    assert [len(passages(one["content"])) for one in calls] == [3, 1, 1]
 
 
 async def test_g21_a_prompt_that_is_still_too_long_is_sent_with_less_history(
-    grounded: Stage,
+    staged: Staged, tmp_path: Path
 ) -> None:
     """The history stays whole for the first retry, and there are two more for it."""
+    running = staged(2, knowledge=str(learn(tmp_path / "shop.kefu")))
     too_long = b.status(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
-    grounded.script(too_long, too_long, b.answer("Fine [1]."), too_long, asking="T2")
+    running.script(too_long, too_long, b.answer("Fine [1]."), too_long, asking="T2")
     talk = ["Do you sell boots? " * 40, "We do. " * 40, "And coats?", "Those too. " * 90]
-    answer = await grounded.ask(conversation(*talk, "T2 Norway parcels and customs, boots?"))
+    answer = await running.ask(conversation(*talk, "T2 Norway parcels and customs, boots?"))
     assert answer.text == "Fine [1]."
-    calls = [call.body["messages"] for call in grounded.upstream.calls("T2")]
+    calls = [call.body["messages"] for call in running.upstream.calls("T2")]
     given = [len(passages(messages[-1]["content"])) for messages in calls]
     assert given[0] > given[1] == given[2]
     assert len(calls[0]) == len(calls[1]) > len(calls[2])

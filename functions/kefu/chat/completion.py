@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -29,6 +29,9 @@ from kefu.relay.relay import ModelAnswer, Relay
 
 if TYPE_CHECKING:
     from kefu.knowledge.sources import Source
+
+ROOM_KNOWN_SECONDS = 3600.0
+"""After a model has refused a long prompt, so long are other long prompts shortened at once."""
 
 
 class Sources(Protocol):
@@ -152,6 +155,10 @@ class Chat:
         self._summaries = summaries
         self.sampling = sampling
         """For questions without a preset."""
+        self._rooms: dict[str, tuple[int, float]] = {}
+        """By model that has refused a prompt: the tokens between that prompt and the shorter one
+        that it took, and the monotonic time until which longer prompts are shortened at once.
+        """
 
     def warm(self) -> None:
         """Load the tokenizer's tables now instead of in the first request; this can be slow."""
@@ -200,34 +207,46 @@ class Chat:
         A summary that is due is written in the background, for the next request; `on_summary`
         receives its call. Raises a KefuError when there is no answer.
         """
+        # The window of a model that Kefu does not know may be a quarter of what is assumed.
+        ways = iter((_halve_passages, self._halve_history, self._halve_history))
+        room, until = self._rooms.get(dialogue.question.sampling.model, (0, 0.0))
+        if self.clock.monotonic() < until:
+            while dialogue.prompt_tokens > room and (shorten := next(ways, None)):
+                if shorten(dialogue):
+                    self._write_request(dialogue)
         try:
             dialogue.answer = await self._relay.start(dialogue.call)
         except ContextTooLong as error:
-            dialogue.answer = await self._start_shorter(dialogue, error)
+            dialogue.answer = await self._start_shorter(dialogue, ways, error)
         if self._summaries and (due := dialogue.prompt.to_summarize):
             # Summaries start after the answer has started: no visitor waits for a summary.
             self._summaries.refresh(due, on_summary, dialogue.question.memory)
         return dialogue.answer
 
-    async def _start_shorter(self, dialogue: Dialogue, error: ContextTooLong) -> ModelAnswer:
+    async def _start_shorter(
+        self, dialogue: Dialogue, ways: Iterator[Callable[[Dialogue], bool]], error: ContextTooLong
+    ) -> ModelAnswer:
         """Send the request with half of the passages, and if need be with a half or a quarter of
-        the history.
+        the history; remember what the model takes.
 
         Raises `error`, or the last one, if nothing more can be left out.
         """
         call = dialogue.call
-        # The window of a model that Kefu does not know may be a quarter of what is assumed.
-        for shorten in (_halve_passages, self._halve_history, self._halve_history):
-            refused = TooLong(
-                call.body, dialogue.prompt, len(call.attempts), self.clock.monotonic()
-            )
+        for shorten in ways:
+            ended, tokens = self.clock.monotonic(), dialogue.prompt_tokens
+            refused = TooLong(call.body, dialogue.prompt, len(call.attempts), ended)
             if shorten(dialogue):
                 dialogue.too_long.append(refused)
                 self._write_request(dialogue)
                 try:
-                    return await self._relay.start(call)
+                    answer = await self._relay.start(call)
                 except ContextTooLong as again:
                     error = again
+                else:
+                    room = (tokens + dialogue.prompt_tokens) // 2
+                    model = dialogue.question.sampling.model
+                    self._rooms[model] = room, ended + ROOM_KNOWN_SECONDS
+                    return answer
         raise error
 
     def _halve_history(self, dialogue: Dialogue) -> bool:

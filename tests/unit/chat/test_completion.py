@@ -18,10 +18,12 @@ from kefu.stores.memory import MemoryStore
 from tests.fakes.spoken import HandClock, Say, Spoken
 
 ASKED = Message("user", "How much is the fish?")
+LONG = [*(Message(role, f"{role} " * 100) for role in ("user", "assistant") * 4), ASKED]
+REFUSAL = Say("context_length_exceeded", status=400)
 
 
-def chat_with(model: Spoken) -> Chat:
-    clock = HandClock()
+def chat_with(model: Spoken, clock: HandClock | None = None) -> Chat:
+    clock = clock or HandClock()
     relay = Relay(model, KeyPool(["one key"]), MemoryStore(clock.now), clock)
     return Chat(relay, PromptPolicy(), Sampling("m"), clock)
 
@@ -50,24 +52,49 @@ async def test_a_dialogue_with_a_shorter_prompt_counts_the_shorter_prompt() -> N
         assert [one["content"] for one in model.asked[-1]["messages"]] == [ASKED.content]
 
 
+async def lengths(chat: Chat, model: Spoken, name: str = "m") -> list[int]:
+    """The lengths of the prompts that were sent for a long conversation."""
+    before = len(model.asked)
+    question = Question(LONG, Sampling(name, 0, 9))
+    dialogue = chat.prepare(question, chat.clock.monotonic(), "1")
+    async with aclosing(await chat.start(dialogue, lambda _: None)):
+        assert len(dialogue.too_long) == len(model.asked) - before - 1
+    return [sum(len(one["content"]) for one in body["messages"]) for body in model.asked[before:]]
+
+
 async def test_a_prompt_is_halved_again_for_a_model_with_a_much_smaller_window() -> None:
     """Otherwise a chat that is four times as long as the window gets no more answers."""
-    refusal = Say("context_length_exceeded", status=400)
-    model = Spoken(refusal, refusal, "Four euros.")
-    texts = [Message(role, f"{role} " * 100) for role in ("user", "assistant") * 4]
-    dialogue = chat_with(model).prepare(Question([*texts, ASKED], Sampling("m", 0, 9)), 0.0, "1")
-    async with aclosing(await chat_with(model).start(dialogue, lambda _: None)):
-        lengths = [sum(len(one["content"]) for one in body["messages"]) for body in model.asked]
-    whole, half, quarter = lengths
+    model = Spoken(REFUSAL, REFUSAL, "Four euros.")
+    whole, half, quarter = await lengths(chat_with(model), model)
     assert quarter <= half / 2 <= whole / 4
-    assert len(dialogue.too_long) == 2
+
+
+async def test_a_later_prompt_is_as_short_as_the_one_that_the_model_took() -> None:
+    """Otherwise each further turn of a long chat is asked three times."""
+    model, clock = Spoken(REFUSAL, REFUSAL, "Four euros."), HandClock()
+    chat = chat_with(model, clock)
+    whole, _, quarter = await lengths(chat, model)
+    assert await lengths(chat, model) == [quarter]
+    assert await lengths(chat, model, "another model") == [whole]
+    clock.spent += 3600  # a few texts with many tokens do not shorten all chats for ever
+    assert await lengths(chat, model) == [whole]
+
+
+async def test_a_prompt_that_cannot_be_as_short_as_an_earlier_one_is_sent_nevertheless() -> None:
+    model = Spoken(REFUSAL, "Four euros.")
+    chat = chat_with(model)
+    await lengths(chat, model)
+    question = Question([Message("user", "long " * 3000)], Sampling("m"))
+    async with aclosing(await chat.start(chat.prepare(question, 0.0, "1"), print)):
+        assert len(model.asked) == 3
 
 
 async def test_a_prompt_that_stays_too_long_is_refused_in_the_end() -> None:
-    refusal = Say("context_length_exceeded", status=400)
-    model = Spoken(*[refusal] * 9)
-    texts = [Message(role, f"{role} " * 100) for role in ("user", "assistant") * 4]
+    """Nothing is known then of the lengths that the model takes."""
+    model = Spoken(*[REFUSAL] * 3, "Four euros.")
     chat = chat_with(model)
     with pytest.raises(ContextTooLong):
-        await chat.start(chat.prepare(Question([*texts, ASKED], Sampling("m")), 0.0, "1"), print)
+        await lengths(chat, model)
     assert len(model.asked) == 3
+    assert len(await lengths(chat, model)) == 1
+    assert model.asked[3] == model.asked[0]
