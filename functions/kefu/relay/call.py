@@ -56,7 +56,7 @@ class Call:
     gate_open: bool = False
     """Whether the client may have its response headers, so that the status cannot change."""
     adapted: str = ""
-    """Which parameter a model has refused, and what was sent instead; for the log."""
+    """Which parameters a model has refused, and what was sent instead; for the log."""
     prompts_sent: int = 0
     """Attempts that the upstream may bill: it was sent, and no error status came back."""
     all_keys_cooling: bool = False

@@ -266,15 +266,16 @@ class KeySearch:
             raise reaction.error
 
     def _asked_otherwise(self, attempt: RunningAttempt, failed: Failed) -> bool:
-        """Whether the same key is asked again, once, without what the model refuses.
+        """Whether the same key is asked again, once for each parameter that the model refuses.
 
         Also whether such an attempt is running already.
         """
         refused = refused_parameter(failed.body)
         instead = refused and attempt.provider.parameters.learn(attempt.sent, refused)
-        if not instead or self._call.adapted:
+        adapted = self._call.adapted
+        if not instead or instead in adapted:
             return bool(instead and self._running)
-        self._call.adapted = instead
+        self._call.adapted = f"{adapted}; {instead}" if adapted else instead
         self._ask(_Candidate(attempt.provider, attempt.key), tried_again=attempt.tried_again)
         return True
 

@@ -83,14 +83,21 @@ async def test_d4_process_remembers_what_a_model_refuses() -> None:
 
 
 @in_virtual_time
-async def test_d4_second_refusal_of_a_request_is_final_and_remembered() -> None:
-    """At most one such attempt a request: the next message goes without both parameters."""
-    rig = Rig({"first": [TEMPERATURE, LIMIT, up.answer()]})
+async def test_d4_model_that_refuses_several_parameters_is_asked_until_it_takes_the_rest() -> None:
+    """Each model names one parameter at a time. The first visitor gets an answer, too."""
+    rig = Rig({"first": [TEMPERATURE, refuses("seed"), LIMIT, up.answer()]})
+    first = await ask(rig, {**BODY, "seed": 7})
+    assert first.outcomes == [*["http_400"] * 3, "ok"]
+    assert all(f"refuses {one}" in first.call.adapted for one in ("temperature", "seed", "max_to"))
+    assert bodies(rig) == [{**BODY, "seed": 7}, {**PLAIN, "seed": 7}, PLAIN, NEW]
+
+
+@in_virtual_time
+async def test_d4_parameter_that_is_refused_although_it_is_left_out_is_the_end() -> None:
+    rig = Rig({"first": [TEMPERATURE, TEMPERATURE, up.answer()]})
     first = await ask(rig)
     assert type(first.refused) is InvalidRequest
-    assert first.outcomes == ["http_400", "http_400"]
-    assert (await ask(rig)).whole
-    assert bodies(rig) == [BODY, PLAIN, NEW]
+    assert bodies(rig) == [BODY, PLAIN]
 
 
 @pytest.mark.parametrize(
