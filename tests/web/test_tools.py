@@ -101,6 +101,15 @@ async def test_a16_json_for_a_client_of_v1_stays_as_the_model_wrote_it(sold: Sho
     assert [one["function"]["name"] for one in body["tools"]] == ["order_status"]
 
 
+async def test_a16_json_for_a_client_of_v1_has_no_text_from_before_a_call(sold: Shop) -> None:
+    asked = conversation("Where is order 5?", response_format={"type": "json_object"}, stream=True)
+    given = await sold.stage.ask(asked, path="/v1/chat/completions")
+    assert given.text.startswith("The results: {")
+    deltas = [one["choices"][0]["delta"] for one in events(given) if one.get("choices")]
+    assert [one["role"] for one in deltas if "role" in one] == ["assistant"]
+    assert "role" in deltas[0]
+
+
 async def test_a14_texts_are_in_the_visitors_language(sold: Shop) -> None:
     visitor, chinese = sold.visitor(), {"Accept-Language": "zh-CN,zh;q=0.9"}
     looked = await sold.stage.ask({"message": "Where is order 6?", "steps": True}, headers=chinese)
