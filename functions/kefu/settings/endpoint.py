@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 from pydantic import SecretStr
 
 SECRET_NAME: Final = re.compile(
-    r"key|token|secret|password|auth|credential|^(code|sig)$", re.IGNORECASE
+    r"(?<!port)key|token|secret|password|auth|credential|^(code|sig)$", re.IGNORECASE
 )
-"""The name of a header or of a query's value that is a secret."""
+"""The name of a header or of a query's value that is a secret. Not each of Portkey's is one."""
 
 _UNQUOTED: Final = "/?:@!$'()*,;"
 """Characters that the HTTP client does not encode in a query."""

@@ -228,6 +228,10 @@ MISTAKES = {
         "[model.headers]\napi-key = '0123456789'",
         '[model] headers: api-key looks like a secret, which must not be in this file: write "env:',
     ),
+    "a secret header of Portkey": (
+        "[model.headers]\nx-portkey-api-key = '0123456789'",
+        "[model] headers: x-portkey-api-key looks like a secret",
+    ),
     "a key in a header": (
         "[model.headers]\nX-A = 'sk-0123456789abcdef0123'",
         'remove it, and write "env:NAME" with the name of an environment variable',

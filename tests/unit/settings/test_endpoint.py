@@ -19,6 +19,7 @@ chat_template_kwargs = { enable_thinking = false, tags = ["a", 1.5] }
 [model.headers]
 api-key = "env:MY_KEY"
 X-Title = "Shop"
+x-portkey-provider = "openai"
 X-Stored = "ssm:/kefu/stored"
 [model.fallback]
 url = "http://127.0.0.1:11434/v1"
@@ -47,6 +48,7 @@ def test_values_of_the_query_and_headers_may_be_in_the_environment(settings: Set
     assert endpoint.headers == {
         "api-key": "Token secret-of-mine",
         "X-Title": "Shop",
+        "x-portkey-provider": "openai",
         "X-Stored": "ssm:/kefu/stored",
     }
     assert settings.fallback_endpoint.headers == {}
@@ -55,7 +57,7 @@ def test_values_of_the_query_and_headers_may_be_in_the_environment(settings: Set
 def test_d8_secret_values_are_hidden_in_each_form_and_others_are_not(settings: Settings) -> None:
     hidden = {"code/of+mine", "code%2Fof%2Bmine", "Token secret-of-mine", "secret-of-mine"}
     assert hidden <= set(settings.secrets)
-    assert not {"Shop", "2024-10-21"} & set(settings.secrets)
+    assert not {"Shop", "openai", "2024-10-21"} & set(settings.secrets)
     assert "mine" not in repr(settings) + repr(settings.endpoint)
 
 
