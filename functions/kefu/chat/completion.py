@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -20,7 +21,7 @@ from kefu.chat.prompt import (
 )
 from kefu.chat.summaries import OnCall, Summaries
 from kefu.context.tokens import estimate_tokens_v1
-from kefu.errors import ContextTooLong
+from kefu.errors import ContextTooLong, KefuError
 from kefu.messages import Message
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion, Usage
@@ -227,9 +228,9 @@ class Chat:
         self, dialogue: Dialogue, ways: Iterator[Callable[[Dialogue], bool]], error: ContextTooLong
     ) -> ModelAnswer:
         """Send the request with half of the passages, and if need be with a half or a quarter of
-        the history; remember what the model takes.
+        the history; remember what the model takes. The shortest one goes to a second upstream.
 
-        Raises `error`, or the last one, if nothing more can be left out.
+        Raises `error`, or the last one, if nothing helps.
         """
         call = dialogue.call
         for shorten in ways:
@@ -247,6 +248,10 @@ class Chat:
                     model = dialogue.question.sampling.model
                     self._rooms[model] = room, ended + ROOM_KNOWN_SECONDS
                     return answer
+        if self._relay.has_fallback:
+            call.only_fallback = True
+            with suppress(KefuError):
+                return await self._relay.start(call)
         raise error
 
     def _halve_history(self, dialogue: Dialogue) -> bool:

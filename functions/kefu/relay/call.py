@@ -57,6 +57,8 @@ class Call:
     """Whether the client may have its response headers, so that the status cannot change."""
     adapted: str = ""
     """Which parameters a model has refused, and what was sent instead; for the log."""
+    only_fallback: bool = False
+    """Whether only the second upstream is asked, because the prompt is too long for the first."""
     prompts_sent: int = 0
     """Attempts that the upstream may bill: it was sent, and no error status came back."""
     all_keys_cooling: bool = False

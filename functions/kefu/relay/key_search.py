@@ -54,6 +54,7 @@ class KeySearch:
         """Set with the first content."""
         self._call = call
         self._parts = parts
+        self._providers = parts.providers[1:] if call.only_fallback else parts.providers
         self._options = parts.options
         self._limits = parts.options.limits
         self._monotonic = parts.clock.monotonic
@@ -187,7 +188,7 @@ class KeySearch:
         view, now = await parts.cooldowns.cooldowns(), parts.clock.now()
         candidates = [
             candidate
-            for provider in parts.providers
+            for provider in self._providers
             if provider not in self._misconfigured
             for key in provider.pool.candidates(view, now)
             if (candidate := _Candidate(provider, key)) not in self._tried
@@ -282,7 +283,7 @@ class KeySearch:
     async def _give_up(self) -> KefuError:
         """The error for the client, with `should_retry` False, as the relay has retried."""
         view, now = await self._parts.cooldowns.cooldowns(), self._parts.clock.now()
-        pools = [provider.pool for provider in self._parts.providers]
+        pools = [provider.pool for provider in self._providers]
         if self._error and any(pool.free(view, now) for pool in pools):
             self._error.should_retry = False
             return self._error

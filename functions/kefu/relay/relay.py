@@ -42,6 +42,7 @@ class Relay:
         first = ModelProvider(upstream, pool, name, parameters or Parameters())
         providers = (first, fallback) if fallback else (first,)
         self._parts = Parts(providers, cooldowns, clock, options or RelayOptions())
+        self.has_fallback = bool(fallback)
 
     async def complete(self, call: Call, on_chunk: Callable[[Chunk], object]) -> None:
         """Send the request, and pass on each chunk until the answer is complete.

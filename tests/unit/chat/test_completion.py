@@ -12,7 +12,9 @@ from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import ContextTooLong
 from kefu.messages import Message, ToolCall
+from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import KeyPool
+from kefu.relay.parameters import Parameters
 from kefu.relay.relay import Relay
 from kefu.stores.memory import MemoryStore
 from tests.fakes.spoken import HandClock, Say, Spoken
@@ -22,9 +24,20 @@ LONG = [*(Message(role, f"{role} " * 100) for role in ("user", "assistant") * 4)
 REFUSAL = Say("context_length_exceeded", status=400)
 
 
-def chat_with(model: Spoken, clock: HandClock | None = None) -> Chat:
+def chat_with(model: Spoken, clock: HandClock | None = None, spare: Spoken | None = None) -> Chat:
     clock = clock or HandClock()
-    relay = Relay(model, KeyPool(["one key"]), MemoryStore(clock.now), clock)
+    fallback = (
+        ModelProvider(spare, KeyPool(["another"]), "fallback", Parameters("spare"))
+        if spare
+        else None
+    )
+    relay = Relay(
+        model,
+        KeyPool(["one key"]),
+        MemoryStore(clock.now),
+        clock,
+        fallback=fallback,
+    )
     return Chat(relay, PromptPolicy(), Sampling("m"), clock)
 
 
@@ -98,3 +111,14 @@ async def test_a_prompt_that_stays_too_long_is_refused_in_the_end() -> None:
     assert len(model.asked) == 3
     assert len(await lengths(chat, model)) == 1
     assert model.asked[3] == model.asked[0]
+
+
+async def test_a_prompt_that_stays_too_long_goes_to_the_second_upstream() -> None:
+    """Its model may have a larger window. Without an answer from it, the error is the first one."""
+    model, spare = Spoken(REFUSAL), Spoken("Four euros.", Say("", status=500))
+    chat = chat_with(model, spare=spare)
+    assert len(await lengths(chat, model)) == 3
+    assert spare.asked == [{**model.asked[-1], "model": "spare"}]
+    for _ in range(2):
+        with pytest.raises(ContextTooLong):
+            await lengths(chat, model)
