@@ -279,7 +279,7 @@ async def test_a_visitor_of_the_widget_chooses_no_form(shared: Stage, question: 
     ("said", "param"),
     [
         ("This response_format type is unavailable now", "response_format"),
-        ("registry.ollama.ai/library/x does not support tools", "tools"),
+        ("registry.ollama.ai/library/x does not support tools", None),
         ("Something else is wrong", None),
     ],
 )

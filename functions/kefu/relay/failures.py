@@ -130,15 +130,15 @@ class Reaction(NamedTuple):
     """The URL or the model is wrong: no further key is sent there."""
 
 
-def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
-    """Classify a failed attempt. `cooldown` is the default in seconds.
+def reaction_to(failed: Failed, *, now: float, cooldown: float, sent: bytes = b"") -> Reaction:
+    """Classify a failed attempt. `cooldown` is the default in seconds, `sent` the request's body.
 
     The upstream can make the cooldown longer (`Retry-After`), not shorter.
     """
     if failed.outcome in _WRONG_BODY:
         return Reaction(_unavailable(), Cooldown(now + cooldown, Reason.FAILING))
     status = failed.status
-    if error := _request_error(failed):
+    if error := _request_error(failed, sent):
         return Reaction(error, is_final=True)
     if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
         return Reaction(UpstreamUnavailable(UNAVAILABLE_MESSAGE), misconfigured=True)
@@ -193,14 +193,15 @@ def _unavailable() -> UpstreamUnavailable:
     return UpstreamUnavailable(UNAVAILABLE_MESSAGE, retry_after=1)
 
 
-def _request_error(failed: Failed) -> InvalidRequest | None:
+def _request_error(failed: Failed, sent: bytes) -> InvalidRequest | None:
     """The error of a request that would fail with every key; None for other failures."""
     status, at_fault = failed.status, failed.status in _REQUEST_AT_FAULT
     if status == 413 or ((at_fault or status >= 429) and _TOO_LONG.search(failed.said)):
         return ContextTooLong("The conversation is too long for the model.")
-    if at_fault and (named := _REFUSED_FIELD.search(failed.said)):
+    for named in _REFUSED_FIELD.finditer(failed.said if at_fault else ""):
         param = "tools" if named["tools"] else "response_format"
-        return InvalidRequest(f"{param}: not accepted by the AI service.", param=param)
+        if f'"{param}":'.encode() in sent:
+            return InvalidRequest(f"{param}: not accepted by the AI service.", param=param)
     return InvalidRequest("The AI service did not accept the request.") if at_fault else None
 
 

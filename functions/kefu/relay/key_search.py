@@ -247,7 +247,8 @@ class KeySearch:
 
     async def _failed(self, task: asyncio.Task[Stream], failed: Failed) -> None:
         parts, attempt = self._parts, self._running[task]
-        reaction = reaction_to(failed, now=parts.clock.now(), cooldown=self._options.cooldown)
+        now, cooldown = parts.clock.now(), self._options.cooldown
+        reaction = reaction_to(failed, now=now, cooldown=cooldown, sent=attempt.sent)
         self._call.prompts_sent -= not failed.billed
         self._end(
             task,

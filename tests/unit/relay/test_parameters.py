@@ -184,6 +184,26 @@ async def test_d4_fallback_gets_its_own_parameters_and_none_of_the_first() -> No
     assert bodies(rig) == [body]
 
 
+@pytest.mark.parametrize(
+    ("said", "fields", "named"),
+    [
+        ("registry.ollama.ai/library/x does not support tools", ["tools"], "tools"),
+        ("The tools of our platform have a break", [], None),
+        ("The tools of our platform have a break", ["response_format"], None),
+        ("tools, or a JSON schema, are not taken", ["response_format"], "response_format"),
+        ("The JSON schema of tools[0] is invalid", ["tools"], "tools"),
+    ],
+)
+@in_virtual_time
+async def test_only_a_field_of_the_request_is_named_as_refused(
+    said: str, fields: list[str], named: str | None
+) -> None:
+    rig = Rig({"first": up.refusal(400, {"error": {"message": said}})})
+    result = await ask(rig, {**BODY, **{name: {} for name in fields}})
+    assert isinstance(result.refused, InvalidRequest)
+    assert result.refused.param == named
+
+
 def test_owners_max_completion_tokens_replaces_max_tokens_and_keeps_the_limit() -> None:
     assert with_parameters(BODY, {"max_completion_tokens": 900, "top_k": 1}) == {
         **NEW,
