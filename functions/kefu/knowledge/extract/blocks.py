@@ -20,6 +20,8 @@ h2 h3 h4 h5 h6 header hr li main ol p pre section summary table tbody td tfoot t
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_JOINED = frozenset({"em", "sub", "sup", "var", "wbr"})
+"""Elements that go on a word."""
 _NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
 _AMOUNT = re.compile(r"([$£€¥]\s?)?(?:\d+|\d{1,3}(?:[.,]\d{3})+)\Z")
@@ -76,6 +78,8 @@ class _Walk:
         """Whether the node is in a heading's link without words, to the heading itself."""
         self._linked = True
         """Whether all words since the last block were links."""
+        self._after_end = self._is_beside = False
+        """Whether an element ended since the last text, and whether another began after it."""
         self._in_row = False
         self._cells = set[str]()
         """The names of the row's cells."""
@@ -102,11 +106,15 @@ class _Walk:
             text = node.text_content or ""
             if self._is_mark:
                 return
+            if self._is_beside and self._is_word(text, node):
+                self._parts.append(" ")
+            self._after_end = self._is_beside = False
             self._parts.append(text)
             if self._linked and not self._in_link and any(map(str.isalnum, text)):
                 self._linked = False
             return
         tag = node.tag or ""
+        self._is_beside = self._after_end = self._after_end and tag not in _JOINED
         yield from self._begin(tag, node)
         self._depth += node.mem_id in self._edges
         if tag == "a" and (href := node.attributes.get("href")):
@@ -142,6 +150,19 @@ class _Walk:
                 self._in_row = tag == "tr" and node.css_first(_NO_CELL) is None
                 self._head = "" if tag == "table" else self._head
 
+    def _is_word(self, text: str, node: LexborNode) -> bool:
+        """Whether a style sheet alone puts a text apart from the element just before its own, such
+        as a button from the next. Code, and a title with an element for each letter, has no gaps.
+        """
+        before = self._parts[-1] if self._parts else ""
+        around = node.parent and node.parent.parent
+        is_code = self._is_pre or (around is not None and around.tag == "code")
+        joint = before[-1:] + text[:1]
+        is_inside = len(joint) == 2 and all(
+            one.isdigit() or one.upper() != one.lower() for one in joint
+        )
+        return is_inside and not is_code and len(before) + len(text) > 2
+
     def _is_pence(self, node: LexborNode) -> bool:
         """Whether a raised text is the end of an amount of money, and no power and no footnote."""
         text = node.text(strip=True)
@@ -154,6 +175,8 @@ class _Walk:
 
     def _leave(self, node: LexborNode) -> Iterator[Block]:
         tag = node.tag or ""
+        if node.is_element_node:
+            self._after_end, self._is_beside = tag not in _JOINED, False
         if tag == "tr":
             self._in_row = False
         if tag in _BLOCKS and tag not in _CELLS:

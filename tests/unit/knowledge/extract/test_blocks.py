@@ -86,6 +86,25 @@ def test_g35_the_labels_of_tabs_are_separate_words() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
+        ("<h1><span>Acme</span><span>A tool for people</span></h1>", "Acme A tool for people"),
+        ("<a href=/a><b>Guide</b><svg></svg></a><a href=/b>Docs</a>", "Guide Docs"),
+        ("<time>May 1</time><span>Updated</span><!-- --><a href=/c>News</a>", "May 1 Updated News"),
+        ("<b>A</b>cme <i>get<wbr><b>Name</b></i><wbr><b>Of</b>", "Acme getNameOf"),
+        ("<i>x</i><sub>2</sub><b>n</b><sup><a href=#1>1</a></sup>", "x2n1"),
+        ("<code>0x</code><em><code>digits</code></em>", "0xdigits"),
+        ("<code><b>10</b><b>px</b></code><pre><b>int</b><b>o</b></pre>", "10px|into"),
+        ("<h1><b>A</b><b>c</b><b>m</b><b>e</b></h1>", "Acme"),
+        ("<b>第1</b><b>章</b><b>退货</b>", "第1章退货"),
+    ],
+)
+def test_g35_elements_side_by_side_are_separate_words(body: str, text: str) -> None:
+    """So write VitePress, Starlight and frameworks for apps: style sheets put them apart."""
+    assert "|".join(one.text for one in blocks(body)) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
         ("£12<sup>99</sup>", "£12.99"),
         ("<sup>$</sup><b>1,299</b><sup><small>00</small></sup>", "$1,299.00"),
         ("12<sup>99</sup> €", "12.99 €"),
