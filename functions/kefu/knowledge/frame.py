@@ -24,6 +24,11 @@ FRAME_SHARE = 0.3
 END_SHARE = 0.9
 """A line does not differ among the pages that go on alike if this share of them have it there."""
 
+FARTHEST_STOCK = 8
+"""Lines from a page's own text to such a line. A longer end is the column of a blog's posts, and
+its lists of posts have another.
+"""
+
 LONGEST_STOCK = 5
 """Terms of a line that says whether a product is in stock."""
 
@@ -159,7 +164,8 @@ def _own(page: PageText, frame: _Frame) -> Sequence[bool]:
     main = [at for at, block in enumerate(page.blocks) if own[at] and not block.outside]
     last = main[-1] + (page.blocks[main[-1]].level > 0) if main else 0
     for at, end in _ends(page, frame):
-        if _hash(f"{end} {page.blocks[at].text}") in frame.differing:
+        is_near = at - last <= FARTHEST_STOCK
+        if is_near and _hash(f"{end} {page.blocks[at].text}") in frame.differing:
             last = max(last, at)
             break
     for at in range(main[0], min(last + 1, len(own))) if main else ():

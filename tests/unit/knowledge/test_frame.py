@@ -159,6 +159,16 @@ def test_the_end_of_some_pages_is_shared_where_the_others_end_with_their_own_tex
     assert texts(found.shared) == [[PHONE.text]]
 
 
+def test_the_columns_beside_posts_and_lists_are_shared_within_the_main_part_too() -> None:
+    """So Hexo's Butterfly writes them: posts have the newest posts there, lists have the tags."""
+    columns = [[Block(f"{name} {line}") for line in range(9)] for name in ("New post", "Tag")]
+    pages = [
+        page._replace(blocks=[*page.blocks, *columns[at % 2]]) for at, page in enumerate(site(20))
+    ]
+    found = parted(pages)
+    assert sorted(texts(found.own)) == sorted([f"Text of {number}"] for number in range(20))
+
+
 def test_the_line_below_a_heading_of_the_page_stays() -> None:
     """All products of some shops have the same price, and no other text."""
     price = Block("€25.00")
