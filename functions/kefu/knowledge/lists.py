@@ -5,8 +5,9 @@ There a post stands under its title in each list, and all of these were found fo
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.terms import terms
@@ -27,12 +28,18 @@ SHARED = 0.7
 be elsewhere.
 """
 
+_DATE = re.compile(
+    r"[^$€£¥₹]{0,20}((19|20)\d\d|\d月|[^\W\d]{3}\.? \d\d?\b|\b\d\d?\.? [^\W\d]{3})[^$€£¥₹]{0,20}"
+)
+_LONGEST_DATE = 4
+"""Words."""
+
 _Runs = frozenset[tuple[str, ...]]
 
 
 def without_begins(pages: Sequence[PageText]) -> list[PageText]:
     """The pages without the sections that are the begin of a page with that title, where several
-    pages have it. A page that had nothing else has no blocks then.
+    pages have it. A page that had nothing else has no blocks then, nor has a bare list.
     """
     titled = defaultdict[str, list[PageText]](list)
     for page in pages:
@@ -44,9 +51,47 @@ def without_begins(pages: Sequence[PageText]) -> list[PageText]:
         if any(one.level and one.text != page.title and one.text in titled for one in page.blocks)
     }
     lists = Counter(url for found in begins.values() for url in set(filter(None, found)))
+    bare = _bare_lists(pages)
     return [
-        _without(page, begins[page.url], lists) if page.url in begins else page for page in pages
+        page._replace(blocks=[])
+        if page.url in bare
+        else _without(page, begins[page.url], lists)
+        if page.url in begins
+        else page
+        for page in pages
     ]
+
+
+def _bare_lists(pages: Sequence[PageText]) -> set[str]:
+    """The addresses of the pages that only list titles of pages and their dates, without the one of
+    each language that is nearest to the root.
+    """
+    names = {page.title for page in pages}
+    names |= {one.text for page in pages for one in page.blocks[:1] if one.level == 1}
+    bare = [page for page in pages if _is_bare(page, names)]
+    bare.sort(key=lambda one: (-one.url.count("/"), len(one.blocks)))
+    kept = {page.language: page.url for page in bare}
+    return {page.url for page in bare} - set(kept.values())
+
+
+def _is_bare(page: PageText, names: Container[str]) -> bool:
+    """A list of chapters has no dates, and stays."""
+    lines = [one.text.removeprefix("- ") for one in page.blocks if one.text != page.title]
+    found = [_title_and_date(line, names) for line in lines]
+    titles, dates = (sum(one) for one in zip(*found, strict=True)) if found else (0, 0)
+    return 0 < titles <= dates and found.count((False, False)) <= OWN_SHARE * len(found)
+
+
+def _title_and_date(line: str, names: Container[str]) -> tuple[bool, bool]:
+    """Whether a line of a list is the title of a page, a date, or both."""
+    if line in names:
+        return True, False
+    words = line.split()
+    for at in range(1, min(_LONGEST_DATE + 1, len(words))):
+        for title, date in ((words[at:], words[:at]), (words[:-at], words[-at:])):
+            if " ".join(title) in names and _DATE.fullmatch(" ".join(date)):
+                return True, True
+    return False, len(words) <= _LONGEST_DATE and _DATE.fullmatch(line) is not None
 
 
 def _without(page: PageText, begins: Sequence[str], lists: Mapping[str, int]) -> PageText:

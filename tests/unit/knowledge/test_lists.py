@@ -60,6 +60,55 @@ def test_g35_what_a_list_says_itself_stays() -> None:
     assert [one.blocks for one in cleaned[-2:]] == [[Block(name, 1), own] for name in ("a", "b")]
 
 
+DATED = [
+    [
+        Block("Jan 19"),
+        Block("Rye", 1),
+        Block("Jan 4"),
+        Block("Oven", 1),
+        Block("News", linked=True),
+    ],
+    [Block("- 2026-01-19 Spelt"), Block("- 2026-01-04 Oven")],
+    [Block("Rye 2024年3月5日")],
+    [
+        Block("All articles - 9"),
+        Block("19. März 2026"),
+        Block("Rye", 3),
+        Block("3. Mai"),
+        Block("Oven"),
+    ],
+]
+
+
+@pytest.mark.parametrize("entries", DATED)
+def test_g35_of_the_lists_of_only_titles_and_dates_the_nearest_to_the_root_stays(
+    entries: list[Block],
+) -> None:
+    """The archives of Hexo, Jekyll and Nikola: four of six passages for a question were lists."""
+    nearest, *others = (page(name, *entries) for name in ("all", "2026/01", "tags/bread"))
+    assert without_begins([*POSTS, *others, nearest]) == [
+        *POSTS,
+        *(one._replace(blocks=[]) for one in others),
+        nearest,
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Rye", "Spelt", "Oven"],
+        ["1. Rye", "2. Spelt"],
+        ["Rye", "€20.26", "Spelt", "£1 off"],
+        ["March 4, 2026", "Rye", "We bake again from Monday on.", "The door is open."],
+        ["Founded in 1924", "We bake in Bergen."],
+    ],
+    ids=["chapters", "numbers", "prices", "text", "no titles"],
+)
+def test_g35_other_lists_of_titles_stay(lines: list[str]) -> None:
+    lists = [page(name, *map(Block, lines)) for name in ("a", "b")]
+    assert without_begins([*POSTS, *lists]) == [*POSTS, *lists]
+
+
 @pytest.mark.parametrize(
     "lists",
     [
