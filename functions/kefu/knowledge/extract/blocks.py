@@ -201,6 +201,7 @@ class _Walk:
         text = text.strip("\n") if self._is_pre else SPACE.sub(" ", text).strip()
         linked, self._linked = self._linked, True
         if not text.strip(" |"):
+            self._prefix = "" if tag == "li" else self._prefix
             return
         place = linked, self._has_main == (self._depth == 0)
         if self._level:

@@ -24,6 +24,8 @@ _NEVER = (
     " .linenos:not(pre), .lineno, .chroma .ln, .chroma .lnt,"
     " a.headerlink[href^='#'], .viewcode-link, .viewcode-back, .prev-next-area,"
     " .related-pages:has(.page-info), .toc-title, .onthispage, .sourcelink,"
+    " aside li > a[href^='#'], .navigation-prev, .navigation-next, .nav-previous, .nav-next,"
+    " .navigationbar, .naviNextPrevious,"
     " .theme-edit-this-page, .theme-last-updated, .VPNav, .VPLocalNav, .VPDocFooter,"
     " footer > .meta.sl-flex, .post-toc, figure.highlight .gutter"
 )

@@ -76,6 +76,14 @@ def test_g35_a_heading_keeps_a_mark_of_its_own(title: str, text: str) -> None:
     assert heading.text == text
 
 
+def test_g35_a_list_of_icons_gives_the_text_below_no_mark_of_a_list() -> None:
+    icons = "<ul><li><a href=/feed><svg></svg></a></li></ul>"
+    assert [one.text for one in blocks(f"{icons}<p>Hours<ul><li><p>Nine</ul>")] == [
+        "Hours",
+        "- Nine",
+    ]
+
+
 def test_g35_the_labels_of_tabs_are_separate_words() -> None:
     """So Material for MkDocs and VitePress write tabs."""
     tabs = """<div class="tabbed-labels"><label for="__tabbed_1_1">Bosch</label><label

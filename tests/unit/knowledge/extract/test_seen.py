@@ -271,11 +271,16 @@ def test_g35_links_to_the_pages_before_and_after_are_no_text() -> None:
         <div class="tocsection sourcelink"><a href=/rolls.txt>Show Source</a></div>""",
         """<div class=related-pages><a class=next-page href=/a><div class=page-info><p>Next</p>
         <div class=title>Hours</div></div></a></div><aside class=toc-drawer><div><span
-        class=toc-title>On this page</span></div></aside>""",
+        class=toc-title>On this page</span></div><ul><li><a href="#bun">bun()</a></ul></aside>""",
+        """<div class=navigation-prev><a href=/a><span>Previous</span><div>Hours</div></a></div>
+        <div class=navigation-next><a href=/b>Fees</a></div>""",
+        """<div class=navigationbar><ul><li><a href=/>Bakery</a></li><li>Rolls</li></ul></div>
+        <p class=naviNextPrevious><a class=prevPage href=/a>Hours</a> <span>◦</span> <a
+        class=nextPage href=/b>Fees</a></p>""",
     ],
 )
-def test_g35_the_ways_to_other_pages_of_a_manual_of_sphinx_are_no_text(ways: str) -> None:
-    """So its themes PyData and Furo write them."""
+def test_g35_the_ways_to_other_pages_of_a_manual_are_no_text(ways: str) -> None:
+    """So Sphinx's themes PyData, Furo and Shibuya, and QDoc write them."""
     related = "<div class=related-pages><p>Rolls are rounder than <a href=/b>buns</a>.</div>"
     assert texts(f"<main><p>Fresh.</p>{related}{ways}</main>") == [
         "Fresh.",
