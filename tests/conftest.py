@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from inspect import signature
 from itertools import count
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.fakes.certificate import self_signed
+from tests.fakes.migrated import copy_migrated
 
 pytest_plugins = ["tests.parts.plugin"]
 
@@ -53,6 +55,12 @@ def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         certificates = tmp_path_factory.mktemp("certificates")
         self_signed(certificates)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "certificate.pem"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _migrated_once() -> Iterator[None]:
+    with closing(copy_migrated()):
         yield
 
 

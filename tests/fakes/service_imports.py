@@ -31,8 +31,10 @@ import kefu.web.routes.openai
 import kefu.web.routes.sessions
 import kefu.web.session_chat
 from kefu.cli.parser import parser
+from tests.fakes.migrated import copy_migrated
 
 parser()  # which imports the parts of the command line
 kefu.settings.all.Settings.model_validate({})  # which builds pydantic's validators
+copy_migrated()
 # The first collection of a forked process would copy all pages of memory that have objects.
 gc.freeze()

@@ -12,8 +12,10 @@ from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId,
 from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sql.sessions import SqlSessions
+from kefu.stores.sqlite import memory
 from kefu.stores.sqlite.file import TIDY_AFTER
 from kefu.stores.sqlite.memory import SqliteMemory
+from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 
 DAY = 86400.0
 
@@ -47,6 +49,21 @@ async def tidied(store: SqlSessions, clock: Clock) -> None:
     await store.used()
     for _ in range(50):
         await asyncio.sleep(0)
+
+
+def test_a_store_is_migrated_and_the_copy_of_the_tests_is_equal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied = SqliteMemory(Clock())
+    monkeypatch.setattr(memory, "migrate", migrate)
+    migrated = SqliteMemory(Clock())
+    assert content(migrated) == content(copied)
+    assert content(copied)[0] == [(len(MIGRATIONS),)]
+
+
+def content(store: SqliteMemory) -> list[object]:
+    queries = ("PRAGMA user_version", "PRAGMA page_size", "SELECT * FROM sqlite_master")
+    return [store._memory.execute(query).fetchall() for query in queries]
 
 
 async def test_two_stores_in_one_process_have_different_chats() -> None:
