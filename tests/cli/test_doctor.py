@@ -354,7 +354,9 @@ def test_an_origin_without_a_service_to_ask_is_wrong_use(right: Path, kefu: Kefu
 
 
 @pytest.fixture
-def aws(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsStack]:
+def aws(
+    service: Service, monkeypatch: pytest.MonkeyPatch, shared_loader: None
+) -> Iterator[AwsStack]:
     with AwsStack(service.url) as fake:
         for name, value in fake.environment.items():
             monkeypatch.setenv(name, value)

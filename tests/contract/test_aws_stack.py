@@ -13,7 +13,7 @@ from tests.fakes.aws_stack import CONTACT_TOPIC, FUNCTION, TOPIC, AwsStack
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsStack]:
+def aws(monkeypatch: pytest.MonkeyPatch, shared_loader: None) -> Iterator[AwsStack]:
     with AwsStack("https://chat.example.com") as fake:
         for name, value in fake.environment.items():
             monkeypatch.setenv(name, value)

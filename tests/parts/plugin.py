@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,23 @@ def free_port() -> int:
             return port
 
 
+@pytest.fixture(scope="session")
+def shared_loader() -> Iterator[None]:
+    """All sessions of boto3 share its descriptions of services: each one would read them again, for
+    60 ms.
+    """
+    # Not at the top, because every run of the tests imports this module.
+    import botocore.session
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
+        yield
+
+
 @pytest.fixture
-def aws_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> dict[str, str]:
+def aws_environment(
+    monkeypatch: pytest.MonkeyPatch, home: Path, shared_loader: None
+) -> dict[str, str]:
     """Made-up AWS credentials in the environment of this process and its children."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
