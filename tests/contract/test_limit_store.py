@@ -92,6 +92,25 @@ async def test_l8_a_clock_an_hour_back_blocks_no_visitor(
     assert await limit_store.take("back", rate) == 0
 
 
+async def test_h25_the_arrival_of_a_bucket_is_known_for_ten_minutes_after_a_request(
+    limit_store: LimitStore, store: Store, clock: HandClock
+) -> None:
+    """By it the panel shows when the visitor's page asked last."""
+    rate = Rate(60, 60.0)
+    assert await limit_store.arrival("poll") is None
+    assert await limit_store.take("poll", rate) == 0
+    asked = clock.now
+    clock.now += 3.5
+    assert await limit_store.take("poll", rate) == 0
+    for _ in range(9):
+        arrival = await limit_store.arrival("poll")
+        assert arrival == pytest.approx(asked + 3.5 + 1, abs=0.01)
+        clock.now += 65
+        await limit_store.take("other", rate)  # an SQL database may tidy up now
+        if isinstance(store, PostgresStore):
+            await settled(store.servers)
+
+
 async def test_buckets_do_not_know_each_other(limit_store: LimitStore, clock: HandClock) -> None:
     rate = Rate(1, 60.0)
     assert await limit_store.take("one", rate) == 0

@@ -173,6 +173,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
     if (!answer.ok) throw new Error(await answer.text());
   };
   await row(bert).click();
+  await page.locator(".talk", { hasText: "No page of the visitor shows new lines now." }).waitFor();
   await field.fill("draft");
   await remove(`/admin/api/sessions/${bert}`, { Authorization: `Bearer ${token}` });
   await gone.waitFor();

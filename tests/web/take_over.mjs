@@ -94,6 +94,7 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   const bar = panel.locator(".talk");
   await bar.locator("input[name=operator]").waitFor();
   seen.waits = await bar.locator("[role=status]").first().innerText();
+  await bar.getByText("The visitor's page is open.").waitFor();
   await bar.scrollIntoViewIfNeeded();
   await inPanel();
   await shoot(panel, "panel-waiting");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import httpx
@@ -154,6 +155,20 @@ async def test_h25_a_visitor_learns_that_the_person_is_writing(staged: Staged) -
     assert (found["messages"][0]["content"], found["writing"]) == (LINE, False)
     operator.ask(visitor, "/writing", {"operator": "Bob"})
     assert (await polled(visitor))["writing"] is False, "Bob does not have the chat"
+
+
+async def test_h25_the_operator_learns_whether_the_visitors_page_is_open(staged: Staged) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("Do you ship to Norway?")
+    operator.turn(visitor, "person")
+    unseen = {"seen_at": None, "is_open": False}
+    assert operator.ask(visitor, "/talk").json()["page"] == unseen
+    before = time.time()
+    await polled(visitor)
+    page = operator.ask(visitor, "/talk").json()["page"]
+    assert page["is_open"] is True
+    assert before - 1 <= page["seen_at"] <= time.time() + 1
 
 
 async def test_h22_h23_the_operator_sees_who_waits_and_what_they_asked_for(staged: Staged) -> None:

@@ -12,11 +12,10 @@ import type {
   Key,
   Line,
   Mark,
-  Message,
+  News,
   Queue,
   SessionPage,
   SignIn,
-  VisitorMail,
   Whole,
   WrittenAnswer,
 } from "./types.ts";
@@ -101,10 +100,7 @@ export class Api {
   }
 
   /** The attendance of a session, and its messages with a greater id than `after`. */
-  talk(
-    id: string,
-    after: number,
-  ): Promise<{ attendance: Attendance; messages: Message[]; mail: VisitorMail | null }> {
+  talk(id: string, after: number): Promise<News> {
     return this.#json(
       `sessions/${encodeURIComponent(id)}/talk${after > 0 ? `?after=${after}` : ""}`,
     );

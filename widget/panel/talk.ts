@@ -6,7 +6,14 @@ import { isLive, type Talk } from "./state/chat.ts";
 import { keepUnsent, type Operator, unsent } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
 import { clock, isolated, moment, t } from "./texts.ts";
-import type { Attendance, ContactRequest, Message, Reply, VisitorMail } from "./types.ts";
+import type {
+  Attendance,
+  ContactRequest,
+  Message,
+  Reply,
+  VisitorMail,
+  VisitorPage,
+} from "./types.ts";
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
@@ -41,6 +48,7 @@ class TalkBar {
   readonly #acts: TalkActs;
   readonly #shown: Shown;
   readonly #line = el("p", { className: "muted", role: "status" });
+  readonly #page = el("p", { className: "muted", role: "status" });
   readonly #controls = el("div", { className: "talk-controls" });
   readonly #mail = el("p", { className: "muted", role: "status" });
   readonly #alert = el("p", { className: "trouble", role: "alert" });
@@ -65,7 +73,7 @@ class TalkBar {
     this.#shown = shown;
     this.#text.value = unsent(acts.id);
     const label = { className: "talk", role: "region", ariaLabel: t.person };
-    this.node = el("div", label, this.#line, this.#controls, this.#mail, this.#alert);
+    this.node = el("div", label, this.#line, this.#page, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
       event.preventDefault();
@@ -87,8 +95,8 @@ class TalkBar {
     this.#forms = talk.asked.length;
     const trouble = talk.isDeleted ? "" : talk.trouble;
     this.#alert.textContent = trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
-    const mail = talk.mail ? mailed(talk.mail) : "";
-    if (this.#mail.textContent !== mail) this.#mail.textContent = mail;
+    tell(this.#mail, talk.mail ? mailed(talk.mail) : "");
+    tell(this.#page, talk.page && isLive(talk.attendance) ? whereabouts(talk.page) : "");
     if (talk.isDeleted) this.#end();
     else this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
@@ -109,6 +117,7 @@ class TalkBar {
     this.#line.textContent = t.chatDeleted;
     this.node.classList.remove("wanted", "live");
     this.#controls.replaceChildren();
+    tell(this.#page, "");
   }
 
   #enter(attendance: Attendance): void {
@@ -228,6 +237,16 @@ function mailed({ due_at, attempts, mailed_at }: VisitorMail): string {
   const end = mailed_at && !attempts ? t.delivered(moment(mailed_at)) : "";
   const due = due_at ? t.mailDue(moment(due_at)) : end;
   return [t.mailed, due, attempts > 0 && t.failedTimes(attempts)].filter(Boolean).join(" ");
+}
+
+/** Changes the text of a status, which is read aloud with each change. */
+function tell(status: HTMLElement, text: string): void {
+  if (status.textContent !== text) status.textContent = text;
+}
+
+function whereabouts({ seen_at, is_open }: VisitorPage): string {
+  if (is_open) return t.pageOpen;
+  return seen_at ? t.pageUntil(clock(seen_at)) : t.noPage;
 }
 
 function sentence({ state, operator, since }: Attendance): string {

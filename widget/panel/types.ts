@@ -205,6 +205,21 @@ export interface Whole {
   readonly mail?: VisitorMail | null;
 }
 
+/** The visitor's page, which asks for new lines while it is open. */
+export interface VisitorPage {
+  /** When it asked last, in Unix seconds; null if that is not known, or long ago. */
+  readonly seen_at: number | null;
+  readonly is_open: boolean;
+}
+
+/** What is new in a session. */
+export interface News {
+  readonly attendance: Attendance;
+  readonly messages: readonly Message[];
+  readonly mail: VisitorMail | null;
+  readonly page: VisitorPage;
+}
+
 /** The newest mail with operators' lines to a visitor who has left. Times are in Unix seconds. */
 export interface VisitorMail {
   /** When it is sent or tried again; 0 after its end. */

@@ -177,6 +177,11 @@ class Admission:
         """Count one request for new lines of a person in a stored chat. Raises RateLimited."""
         await self._take(f"poll:{session}", POLL_RATE)
 
+    async def last_poll(self, session: str) -> float | None:
+        """When a page asked last for new lines of a person; None after about ten minutes."""
+        arrival = await self._store.arrival(f"poll:{session}")
+        return None if arrival is None else arrival - POLL_RATE.interval
+
     async def admit_contact(self, ip: str, session: str) -> None:
         """Count a request for a person, of a stored chat if `session` is not "".
 

@@ -17,6 +17,9 @@ and would otherwise refuse the last request of an allowed burst.
 """
 
 
+KEPT_SECONDS = 600.0
+"""Seconds from its arrival time for which a bucket is at least kept."""
+
 LEASED_PART = 0.5
 """The part of a limit within which a process may take several places at once. Above it, places are
 taken one by one, so that no visitor is refused because of another process's unused places.
@@ -74,6 +77,10 @@ class LimitStore(Protocol):
         All of the requests are admitted, or none. `places` is 1, or at most `LEASED_PART` of the
         rate's requests.
         """
+        ...
+
+    async def arrival(self, bucket: str) -> float | None:
+        """The theoretical arrival time of a bucket; None for one that is unused or not kept."""
         ...
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:

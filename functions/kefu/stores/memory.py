@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kefu.chat.limits import Granted, Rate, admit
+from kefu.chat.limits import KEPT_SECONDS, Granted, Rate, admit
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores.deadlines import BUDGET_LIFE, later
 
@@ -53,6 +53,9 @@ class MemoryStore:
             self._forget_drained(now)
         return wait
 
+    async def arrival(self, bucket: str) -> float | None:
+        return self._arrivals.get(bucket)
+
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         used = self._used(budget) + amount
         if used > limit:
@@ -82,10 +85,11 @@ class MemoryStore:
         self._budgets[budget] = (used, now + BUDGET_LIFE)
 
     def _forget_drained(self, now: float) -> None:
-        """Delete drained buckets, whose arrival time has passed.
+        """Delete the buckets that drained `KEPT_SECONDS` ago.
 
         Runs only when their number has doubled, so that the average cost of a call is constant.
         """
         if len(self._arrivals) >= self._sweep_at:
-            self._arrivals = {name: at for name, at in self._arrivals.items() if at > now}
+            least = now - KEPT_SECONDS
+            self._arrivals = {name: at for name, at in self._arrivals.items() if at > least}
             self._sweep_at = max(1024, 2 * len(self._arrivals))

@@ -1,7 +1,16 @@
 /** The opened session: its messages, who attends to it, and what the operator does in it. */
 
 import { uuid } from "../../src/open/uuid.ts";
-import type { Attendance, ContactRequest, Line, Message, VisitorMail, Whole } from "../types.ts";
+import type {
+  Attendance,
+  ContactRequest,
+  Line,
+  Message,
+  News,
+  VisitorMail,
+  VisitorPage,
+  Whole,
+} from "../types.ts";
 import { Store } from "./store.ts";
 import { Missing, tried } from "./trouble.ts";
 
@@ -19,6 +28,8 @@ export interface Talk {
   readonly asked: readonly ContactRequest[];
   /** Null if none of the lines is or was to be mailed. */
   readonly mail: VisitorMail | null;
+  /** Undefined until the first look. */
+  readonly page?: VisitorPage;
   /** Why the operator's last act failed; empty if it did not. */
   readonly trouble: string;
   /** Why the operator's last line was sent as it is, without a translation; empty otherwise. */
@@ -29,10 +40,7 @@ export interface Talk {
 
 export interface ChatRequests {
   session(id: string): Promise<Whole>;
-  talk(
-    id: string,
-    after: number,
-  ): Promise<{ attendance: Attendance; messages: readonly Message[]; mail: VisitorMail | null }>;
+  talk(id: string, after: number): Promise<News>;
   attend(id: string, state: string, operator: string, from?: string): Promise<Attendance>;
   writing(id: string, operator: string): Promise<void>;
   say(id: string, lineId: string, operator: string, line: Line): Promise<string>;
@@ -95,13 +103,19 @@ export class Chat {
       if (error instanceof Missing) this.#deleted();
       throw error;
     });
-    const { attendance, messages, mail } = told;
+    const { attendance, messages, mail, page } = told;
     const more = await this.#askedSince(attendance);
     // Nothing is awaited from here on: another look may have ended meanwhile.
     const came = messages.filter(({ id, status }) => !this.#known.has(id) && status !== "pending");
     for (const { id } of came) this.#known.add(id);
     const { asked, fresh } = this.state.get();
-    this.state.patch({ attendance, mail, fresh: [...fresh, ...came], asked: [...asked, ...more] });
+    this.state.patch({
+      attendance,
+      mail,
+      page,
+      fresh: [...fresh, ...came],
+      asked: [...asked, ...more],
+    });
   }
 
   #deleted(): void {

@@ -271,13 +271,14 @@ test("two looks at a chat at once lose no message and show a request once (H25)"
   const message = { id: 7, status: "ok" } as Message;
   const attendance = { state: "waiting", operator: "", since: 5 };
   const whole = { session: { id: "s" }, messages: [], requests: [{ id: "r" }] } as unknown as Whole;
+  const page = { seen_at: null, is_open: false };
   let answer = (_whole: Whole): void => {};
   const later = new Promise<Whole>((resolve) => {
     answer = resolve;
   });
   const chat = new Chat({ ...whole, requests: [] } as Whole, {
     session: () => later,
-    talk: async () => ({ attendance, messages: [message], mail: null }),
+    talk: async () => ({ attendance, messages: [message], mail: null, page }),
     attend: async () => attendance,
     writing: async () => {},
     say: async () => "",

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from kefu.chat.limits import SLACK_SECONDS, Granted, Rate, admit, far_from
+from kefu.chat.limits import KEPT_SECONDS, SLACK_SECONDS, Granted, Rate, admit, far_from
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores import deadlines
@@ -99,6 +99,11 @@ class DynamoStore:
         now = self._clock()
         return await self._table.run(lambda: self._take(bucket, rate, places, now))
 
+    async def arrival(self, bucket: str) -> float | None:
+        row = Row(f"rate#{bucket}", "limit")
+        found = await self._table.run(lambda: self._table.read(row, consistent=False))
+        return number_in(found, "arrival")
+
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         room = limit - amount
         fits = "attribute_not_exists(#used) OR #used <= :room" if room >= 0 else "#used <= :room"
@@ -157,7 +162,7 @@ def _changes(rate: Rate, places: int, now: float) -> tuple[Change, Change]:
     A bucket is drained when its `arrival` has passed, so that its whole burst is available.
     """
     names = {"#arrival": "arrival", "#expires": "expires"}
-    expires, cost = number(int(now + rate.period) + 60), places * rate.interval
+    expires, cost = number(int(now + rate.period + KEPT_SECONDS)), places * rate.interval
     fresh = Change(
         "SET #arrival = :next, #expires = :expires",
         "attribute_not_exists(#arrival) OR #arrival < :now OR #arrival > :far",

@@ -120,6 +120,10 @@ class LeasedLimits:
         held.left, held.until = size - 1, now + rate.period
         return True
 
+    async def arrival(self, bucket: str) -> float | None:
+        """See `LimitStore.arrival`."""
+        return await self._limits.arrival(bucket)
+
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         """See `LimitStore.reserve`. Without the store, a process goes on within its lease.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
@@ -61,6 +62,13 @@ class GuardedLimits:
         wait = await self.circuit.call("taking from a rate limit", taking)
         self._starting = False
         return wait
+
+    async def arrival(self, bucket: str) -> float | None:
+        if not self.circuit.open:
+            with suppress(StoreUnavailable):
+                reading = self._store.arrival(bucket)
+                return await self.circuit.call("reading a rate limit", reading)
+        return await self._local.arrival(bucket)
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         try:

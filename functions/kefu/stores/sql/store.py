@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kefu.chat.limits import SLACK_SECONDS, Granted, Rate, admit, far_from
+from kefu.chat.limits import KEPT_SECONDS, SLACK_SECONDS, Granted, Rate, admit, far_from
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores.deadlines import BUDGET_LIFE, later, reason_of
 from kefu.stores.sql.database import Database, SqlConnection, hold, writing
@@ -76,10 +76,12 @@ class SqlStore:
         def work(db: SqlConnection) -> float:
             if db.execute(_TAKE, values).rowcount == 1:
                 return 0.0
-            row = db.execute("SELECT arrival FROM rates WHERE bucket = ?", (bucket,)).fetchone()
-            return max(SLACK_SECONDS, admit(row[0] if row else None, rate, now, places)[1])
+            return max(SLACK_SECONDS, admit(_arrival(db, bucket), rate, now, places)[1])
 
         return await self._file.run(work)
+
+    async def arrival(self, bucket: str) -> float | None:
+        return await self._file.run(lambda db: _arrival(db, bucket))
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         if amount > limit:
@@ -97,11 +99,16 @@ class SqlStore:
         await self._file.aclose()
 
     def _forget(self, db: SqlConnection) -> bool:
-        """Delete all drained buckets and expired budgets, whose rows are small. Returns False."""
+        """Delete all old buckets and expired budgets, whose rows are small. Returns False."""
         now = self._clock()
-        db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
+        db.execute("DELETE FROM rates WHERE arrival < ?", (now - KEPT_SECONDS,))
         db.execute("DELETE FROM budgets WHERE expires < ?", (now,))
         return False
+
+
+def _arrival(db: SqlConnection, bucket: str) -> float | None:
+    row = db.execute("SELECT arrival FROM rates WHERE bucket = ?", (bucket,)).fetchone()
+    return row[0] if row else None
 
 
 def _read_cooldowns(db: SqlConnection) -> dict[Fingerprint, Cooldown]:

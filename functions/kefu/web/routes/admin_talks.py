@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NEWEST_MESSAGES = 100
 """The newest messages, among which new messages are searched."""
 
+PAGE_SECONDS = 75.0
+"""A page that has asked in this time is open. Browsers let a hidden page ask once a minute."""
+
 SAMPLES = 3
 """The visitor's newest messages that show their language."""
 
@@ -49,7 +52,16 @@ def _add_attendance(router: APIRouter, panel: Panel, limits: BodyLimits) -> None
         newest = await store.messages(name, limit=NEWEST_MESSAGES, now=panel.clock.now())
         shown = [message(one) for one in newest if one.id > (after or 0)]
         mail = mail_state(await store.contacts_of(name)) if panel.mails else None
-        return {"attendance": session.attendance._asdict(), "messages": shown, "mail": mail}
+        seen_at = await panel.runtime.admission.last_poll(name)
+        return {
+            "attendance": session.attendance._asdict(),
+            "messages": shown,
+            "mail": mail,
+            "page": {
+                "seen_at": seen_at,
+                "is_open": panel.clock.now() - (seen_at or 0.0) < PAGE_SECONDS,
+            },
+        }
 
     @router.post("/state")
     async def state(request: Request, wanted: StateBody = state_body) -> Json:
