@@ -178,6 +178,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await remove(`/admin/api/sessions/${bert}`, { Authorization: `Bearer ${token}` });
   await gone.waitFor();
   seen.gone = [await page.locator(".talk").innerText(), await gone.locator("button, textarea").count()];
+  seen.gone.push(await page.locator(".content button:visible").count());
   await row(carl).click();
   await chat(carl).waitFor({ state: "attached" });
   await page.locator(".talk button", { hasText: "Close" }).click();

@@ -57,6 +57,6 @@ async def test_h24_an_operator_who_goes_from_chat_to_chat_writes_in_the_shown_on
     assert seen["asked"] == 0
     assert seen["again"] == 0
     assert seen["first"].startswith("Question 1.")
-    assert seen["gone"] == ["This chat was deleted.", 0, 0]
+    assert seen["gone"] == ["This chat was deleted.", 0, 0, 0]
     known = ("404", "net::ERR_FAILED")
     assert all(any(one in error for one in known) for error in seen["errors"]), seen["errors"]

@@ -116,6 +116,7 @@ class TalkBar {
   #end(): void {
     this.#line.textContent = t.chatDeleted;
     this.node.classList.remove("wanted", "live");
+    this.node.closest(".conversation")?.classList.add("deleted");
     this.#controls.replaceChildren();
     tell(this.#page, "");
   }
