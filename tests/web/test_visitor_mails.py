@@ -105,6 +105,8 @@ async def test_h22_a_line_that_the_visitor_has_seen_is_not_mailed(
         assert ingrid.turn(visitor, "person").status_code == 200
         assert (await polled(visitor))["state"] == "person"
         assert ingrid.say(visitor, LINE).status_code == 200
+        # A page in a hidden tab has the line, but nobody has read it there.
+        assert LINE in (await visitor.look("/person?seen=false")).text
         assert ingrid.ask(visitor, "/talk").json()["mail"]["due_at"] > 0
         assert LINE in (await visitor.look(look)).text
         assert ingrid.ask(visitor, "/talk").json()["mail"] is None

@@ -108,6 +108,7 @@ test("an open chat asks for lines within seconds, a closed one seldom, and count
   await panel.waitFor({ state: "hidden" });
   talk.says = state("person", [4, "I am here."], [5, "Are you?"]);
   expect(await nextRequest(page, 18_750)).toBeGreaterThanOrEqual(19_000);
+  expect(asked.at(-1)).toBe("?seen=false");
   await eventually(() => talk.launcher.getAttribute("data-unread"), "2");
   expect(await page.title()).toBe("(2) A shop");
   expect(await talk.launcher.getAttribute("aria-label")).toBe("Open chat: Ingrid wrote to you");
@@ -116,8 +117,20 @@ test("an open chat asks for lines within seconds, a closed one seldom, and count
   expect(await talk.launcher.getAttribute("data-unread")).toBe("0");
   expect(await page.title()).toBe("A shop");
   await nextRequest(page);
-  expect(asked.at(-1)).toBe("?after=5");
+  expect(asked.at(-1)).toBe("?seen=true&after=5");
   expect(talk.errors).toEqual([]);
+});
+
+test("the service learns that the last line of a talk is seen, so it mails none (H22)", async () => {
+  const talk = await talking();
+  await talk.page.locator("kefu-chat .close").click();
+  await talk.panel.waitFor({ state: "hidden" });
+  talk.says = state("closed", [4, "Goodbye."]);
+  await nextRequest(talk.page, 18_750);
+  expect(talk.asked.at(-1)).toBe("?seen=false");
+  await eventually(() => talk.launcher.getAttribute("data-unread"), "1");
+  await talk.launcher.click();
+  await eventually(() => talk.asked.at(-1), "?seen=true&after=4");
 });
 
 test("a line that comes twice is shown once, and successive ones have one name (H4)", async () => {

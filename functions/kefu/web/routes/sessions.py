@@ -49,6 +49,7 @@ _CONFIG = Depends(Query("config_id", type="string").read)
 _SOURCES = Depends(Query("sources", type="boolean", default=False).read)
 _STEPS = Depends(Query("steps", type="boolean", default=False).read)
 _FORMAT = Depends(Query("format", type="string", enum=list(FORMATS), default="json").read)
+_SEEN = Depends(Query("seen", type="boolean", default=True).read)
 AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 
 
@@ -200,12 +201,14 @@ def person_routes(kept: KeptChats) -> APIRouter:
     router = session_router("/person")
 
     @router.get("", summary="Who answers a chat, and the new messages of a person")
-    async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
+    async def person(
+        request: Request, after: int | None = AFTER, seen: bool = _SEEN
+    ) -> ShownAttendance:
         session = await kept.polled(request, request.path_params["session_id"])
         # A chat that was never with a person has no lines: most requests read no messages.
         has_lines = session.attendance.since > 0
         newest = await kept.sessions.page(session, None, NEWEST_MESSAGES) if has_lines else ()
-        if kept.mails:
+        if kept.mails and seen:
             await kept.mails.shown(session.id, newest)
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         shown = kept.sessions.deps.processor.format_history_for_display(lines)

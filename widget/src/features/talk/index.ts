@@ -159,7 +159,9 @@ export default async function talk(kit: Kit): Promise<Feature> {
     isAsking = true;
     askedAt = Date.now();
     const asked = round;
-    const response = await chat()?.request(`/person${newest ? `?after=${newest}` : ""}`);
+    const response = await chat()?.request(
+      `/person?seen=${isSeen()}${newest ? `&after=${newest}` : ""}`,
+    );
     const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
     isAsking = false;
     if (asked !== round) return;
@@ -178,7 +180,8 @@ export default async function talk(kit: Kit): Promise<Feature> {
 
   const woken = (): void => {
     if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
-    else if (!isDue() || !isSeen()) schedule();
+    // The service learns that the lines which came meanwhile are seen now.
+    else if (!isSeen() || !(isDue() || unseen)) schedule();
     else void poll();
     if (isSeen()) entitle(0);
   };
