@@ -367,6 +367,24 @@ for (const [type, capture] of TRAPS) {
   });
 }
 
+test("a page that forbids to copy it leaves the chat the mouse and the context menu (W14)", async () => {
+  const { page, input } = await it.visit();
+  await page.evaluate(() => {
+    // As plugins for WordPress do; they cannot see the text field inside the element of the chat.
+    const forbid = ({ target }: Event) => (target as Element).nodeName === "TEXTAREA";
+    document.onmousedown = document.oncontextmenu = document.onselectstart = forbid;
+  });
+  await input.blur();
+  await input.click();
+  await page.keyboard.type("hello");
+  expect(await input.inputValue()).toBe("hello");
+  const isShown = (node: Element) =>
+    node.dispatchEvent(
+      new MouseEvent("contextmenu", { bubbles: true, cancelable: true, composed: true }),
+    );
+  expect(await input.evaluate(isShown)).toBe(true);
+});
+
 test("smooth scrolling of the page leaves the chat the wheel (W14)", async () => {
   it.service.script(answer(["line\n\n".repeat(80)]));
   const { page, send, idle } = await it.visit();

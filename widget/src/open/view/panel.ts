@@ -69,8 +69,8 @@ export class Panel {
       const isHeld = event.repeat && event.key === "Enter";
       if (isHeld && (event.target as Element).matches("button")) event.preventDefault();
     });
-    // The page's shortcuts and smooth scrolling cannot see what is inside the shadow root.
-    for (const type of ["keydown", "keypress", "keyup", "wheel"]) {
+    // The page's shortcuts, copy protection and smooth scrolling cannot see what is inside the shadow root.
+    for (const type of ["keydown", "keypress", "keyup", "wheel", "mousedown", "contextmenu"]) {
       this.node.addEventListener(type, (event) => event.stopPropagation(), { passive: true });
     }
   }
