@@ -5,7 +5,7 @@
 | 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
 | 401, 402, 403, 400 about the key, 429 with `insufficient_quota` | the key is invalid for an hour |
 | 400 or 422 that names a parameter which can be left out | the same key is asked without it |
-| 413, or a text about a prompt that is too long | a shorter prompt is asked for, once |
+| 413, or a text about a prompt that is too long | shorter prompts are asked for |
 | other 400, 422 and other errors of the request | no other key is asked |
 | redirect, bad certificate, 404 | no other key of this upstream is asked |
 | refused, reset, silent, and everything else | the key is asked last for a while |
