@@ -29,8 +29,9 @@ be elsewhere.
 """
 
 _DATE = re.compile(
-    r"[^$€£¥₹]{0,20}((19|20)\d\d|\d月|[^\W\d]{3}\.? \d\d?\b|\b\d\d?\.? [^\W\d]{3})[^$€£¥₹]{0,20}"
+    r"[^$€£¥₹]{0,20}((19|20)\d\d|\d月|\b[^\W\d]{3}\.? \d\d?\b|\b\d\d? [^\W\d]{3}\b)[^$€£¥₹]{0,20}"
 )
+"""With a year, or as "Jan 19". A number and a title, such as "2. Data model", is no date."""
 _LONGEST_DATE = 4
 """Words."""
 
@@ -79,7 +80,11 @@ def _is_bare(page: PageText, names: Container[str]) -> bool:
     lines = [one.text.removeprefix("- ") for one in page.blocks if one.text != page.title]
     found = [_title_and_date(line, names) for line in lines]
     titles, dates = (sum(one) for one in zip(*found, strict=True)) if found else (0, 0)
-    return 0 < titles <= dates and found.count((False, False)) <= OWN_SHARE * len(found)
+    others = [line for line, one in zip(lines, found, strict=True) if one == (False, False)]
+    has_text = len(others) > OWN_SHARE * len(lines) or any(
+        len(line.split()) >= MIN_WORDS for line in others
+    )
+    return 0 < titles <= dates and not has_text
 
 
 def _title_and_date(line: str, names: Container[str]) -> tuple[bool, bool]:

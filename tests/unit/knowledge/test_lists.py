@@ -74,7 +74,7 @@ DATED = [
         Block("All articles - 9"),
         Block("19. März 2026"),
         Block("Rye", 3),
-        Block("3. Mai"),
+        Block("3. Mai 2026"),
         Block("Oven"),
     ],
 ]
@@ -100,9 +100,12 @@ def test_g35_of_the_lists_of_only_titles_and_dates_the_nearest_to_the_root_stays
         ["1. Rye", "2. Spelt"],
         ["Rye", "€20.26", "Spelt", "£1 off"],
         ["March 4, 2026", "Rye", "We bake again from Monday on.", "The door is open."],
+        ["2. Lexical", "2.1. Line structure", "3. Data model", "Rye", "Spelt"],
+        ["Chapter 12", "Rye", "Chapter 13", "Spelt"],
+        ["All that we know of flour. " * 3, *["2026-01-19 Rye"] * 9],
         ["Founded in 1924", "We bake in Bergen."],
     ],
-    ids=["chapters", "numbers", "prices", "text", "no titles"],
+    ids=["titles", "numbers", "prices", "text", "parts", "chapters", "a text", "no titles"],
 )
 def test_g35_other_lists_of_titles_stay(lines: list[str]) -> None:
     lists = [page(name, *map(Block, lines)) for name in ("a", "b")]
