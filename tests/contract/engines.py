@@ -23,6 +23,7 @@ from kefu.stores.dynamodb.table import MAX_THREADS
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
+from tests.fakes.migrated import migrated_file
 
 if TYPE_CHECKING:
     import boto3
@@ -87,7 +88,7 @@ async def opened(
     if engine == "memory":
         store = MemoryStore(clock)
     elif engine == "sqlite":
-        store = SqliteStore(folder / "kefu.sqlite3", clock)
+        store = SqliteStore(migrated_file(folder / "kefu.sqlite3"), clock)
     elif engine == "postgresql":
         # Not at the top: child processes of the SQLite tests import this module.
         from kefu.stores.postgresql.store import PostgresStore
