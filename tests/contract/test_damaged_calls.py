@@ -21,7 +21,10 @@ from tests.contract.chats import ONE, body, call, response, turn
 from tests.contract.engines import HandClock, every_item, new_table
 
 DAMAGED = "This record is damaged: it cannot be read."
-NOISE = "".join(chr(0x4E00 + (n * n * 7919 + n) % 20000) for n in range(200_000))
+
+
+def noise() -> str:
+    return "".join(chr(0x4E00 + (n * n * 7919 + n) % 20000) for n in range(200_000))
 
 
 async def three_calls(sessions: Sessions, clock: HandClock, text: str = "question") -> None:
@@ -79,7 +82,7 @@ async def test_m6_dynamodb_a_damaged_record_is_named_and_the_others_are_read(
 ) -> None:
     store = await new_table(dynamodb_endpoint, clock, with_ttl=False)
     sessions = store.sessions(Retention())
-    await three_calls(sessions, clock, NOISE)
+    await three_calls(sessions, clock, noise())
     client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
     found = [one for one in every_item(client, store.table) if "0000000003#" in one["sk"]["S"]]
     first, *_, last = sorted(found, key=lambda one: str(one["sk"]["S"]))

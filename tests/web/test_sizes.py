@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -52,11 +52,11 @@ async def test_t4_odd_content_length_is_no_500(shared: Stage, question: str, len
     assert (await shared.ask(question)).complete
 
 
-HUGE: dict[str, Any] = {
-    "100,000 messages": conversation(*["x"] * 100_001),
-    "a million emoji": conversation("🙂" * 1_000_000),
-    "a million keys": {**conversation("x"), **{f"k{n}": 0 for n in range(200_000)}},
-    "10,000 parts": {
+HUGE: dict[str, Callable[[], dict[str, Any]]] = {
+    "100,000 messages": lambda: conversation(*["x"] * 100_001),
+    "a million emoji": lambda: conversation("🙂" * 1_000_000),
+    "a million keys": lambda: {**conversation("x"), **{f"k{n}": 0 for n in range(200_000)}},
+    "10,000 parts": lambda: {
         "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}] * 100_000}]
     },
 }
@@ -73,7 +73,7 @@ def roomy() -> Iterator[Stage]:
 async def test_t4_huge_bodies_are_refused_in_bounded_time_and_memory(
     shared: Stage, roomy: Stage, name: str
 ) -> None:
-    octets = json.dumps(HUGE[name], ensure_ascii=False).encode()
+    octets = json.dumps(HUGE[name](), ensure_ascii=False).encode()
     answer = await shared.ask(octets)
     assert (answer.status, answer.error["code"]) == (400, "invalid_request")
     assert answer.ended_at < 20
