@@ -204,6 +204,10 @@ async def test_h22_a_request_is_delivered_again_if_an_operator_wants_so(
     third = await sessions.claim_contact(clock.now, clock.now + 60)
     assert third
     assert third.attempts == 3
+    await sessions.end_contact(third, due_at=clock.now, delivered_at=None, is_tried=False)
+    third = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert third
+    assert third.attempts == 3
     assert not await sessions.redeliver_contact("request-2", clock.now)
     clock.now += 3600
     assert await sessions.claim_contact(clock.now - 3599, clock.now) is None

@@ -407,6 +407,14 @@ async def test_h22_the_first_request_is_mailed_at_once_and_the_next_ones_an_hour
     assert topic.got[1][0] == "A visitor asks for a person: request-1"
     waiting = [one for one in await here.store.contacts(9) if one.delivered_at is None]
     assert [one.attempts for one in waiting] == [0, 0, 0]
+    # Another server postpones them, too, which is no failed attempt in the panel.
+    other = HandOff(
+        here.store, here.clock, FORM, here.handoff._outlet, redact=str, log=here.lines.append
+    )
+    here.clock.hand.now = 1_764_003_599.0
+    await other.deliver_due()
+    waiting = [one for one in await here.store.contacts(9) if one.delivered_at is None]
+    assert [(one.attempts, one.due_at) for one in waiting] == [(0, 1_764_003_600.0)] * 3
     here.clock.hand.now = 1_764_003_600.0
     await here.handoff.deliver_due()
     await here.handoff.deliver_due()

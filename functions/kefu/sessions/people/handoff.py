@@ -180,7 +180,7 @@ class HandOff:
         """
         self._resumes_at = min(until, now + LONGEST_PAUSE)
         for request in requests:
-            await self.store.end_contact(request, due_at=until, delivered_at=None)
+            await self.store.end_contact(request, due_at=until, delivered_at=None, is_tried=False)
         if outlet.recipient.frequency != DAILY:
             return
         day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"

@@ -99,10 +99,16 @@ class ContactStore(Protocol):
         ...
 
     async def end_contact(
-        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+        self,
+        claimed: ContactRequest,
+        *,
+        due_at: float,
+        delivered_at: float | None,
+        is_tried: bool = True,
     ) -> None:
         """Save the result of a delivery: `delivered_at`, or the next attempt's time `due_at`.
 
+        `is_tried`: False for a delivery that was postponed, which does not count as an attempt.
         Does nothing for a request that was claimed again since.
         """
         ...

@@ -89,12 +89,23 @@ class DynamoContacts(DynamoUpkeep):
         return None
 
     async def end_contact(
-        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+        self,
+        claimed: ContactRequest,
+        *,
+        due_at: float,
+        delivered_at: float | None,
+        is_tried: bool = True,
     ) -> None:
         row, is_claimed = Row(CONTACTS, claimed.id), "#attempts = :attempts"
         attempts = claimed.attempts
         if delivered_at is None:
-            later = change("SET #due = :due", is_claimed, due=due_at, attempts=attempts)
+            later = change(
+                "SET #due = :due, #attempts = :left",
+                is_claimed,
+                due=due_at,
+                attempts=attempts,
+                left=attempts - (not is_tried),
+            )
             await self._update(row, later)
             return
         end = change("SET #delivered = :at", is_claimed, at=delivered_at, attempts=attempts)

@@ -20,7 +20,10 @@ _DUE = (
     " ORDER BY due"
 )
 _CLAIM = f"UPDATE contacts SET attempts = attempts + 1, due = ? WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608
-_END = "UPDATE contacts SET due = ?, delivered = ? WHERE id = ? AND attempts = ?"
+_END = (
+    "UPDATE contacts SET due = ?1, delivered = ?2, attempts = ?4 - ?5"
+    " WHERE id = ?3 AND attempts = ?4"
+)
 _NEWEST = (
     f"SELECT {_COLUMNS} FROM contacts WHERE created > ? AND (created, id) < (?, ?)"  # noqa: S608
     "{kind} ORDER BY created DESC, id DESC LIMIT ?"
@@ -75,8 +78,9 @@ class SqlContacts(SqlTurns):
         *,
         due_at: float,
         delivered_at: float | None,
+        is_tried: bool = True,
     ) -> None:
-        db.execute(_END, (due_at, delivered_at, claimed.id, claimed.attempts))
+        db.execute(_END, (due_at, delivered_at, claimed.id, claimed.attempts, int(not is_tried)))
 
     @quick
     def contacts(
