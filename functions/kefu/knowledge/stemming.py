@@ -9,11 +9,13 @@ import Stemmer
 
 ALGORITHMS = {
     "ca": "catalan",
+    "cs": "czech",
     "da": "danish",
     "de": "german",
     "en": "english",
     "es": "spanish",
     "et": "estonian",
+    "eu": "basque",
     "fi": "finnish",
     "fr": "french",
     "hu": "hungarian",

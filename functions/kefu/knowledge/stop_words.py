@@ -47,6 +47,14 @@ _ASKING = {
     " আপনার আপনারা একটি একটু কি কী কিভাবে কীভাবে কেন কখন কোথায় কে কত আছে হয় হচ্ছে এবং ও বা এই"
     " করতে করবো করব পারি পারবেন পারেন সাহায্য জানতে চাই চাচ্ছি আরও বলবেন বলুন বুঝিয়ে উচিত নিয়ে"
     " সমস্যা",
+    "cs": "ahoj zdravím prosím děkuji děkuju díky moc předem otázka dotaz mám máme máte mít já mi"
+    " mně my vy vás vám nám jsem jste je jsou být bych bychom byste by chci chceme chtěl chtěla"
+    " chtěli rád ráda mohu můžu můžeme můžete může mohl mohla lze jde dá dají zeptat vědět nevím"
+    " rady poradit poradíte pomoc pomoct pomoci pomůžete potřebuji potřebuju potřebujeme vysvětlit"
+    " říct najdu najít něco více víc o jak co kde kdy proč kdo kolik jaký jaká jaké který která"
+    " které jestli zda že tento tato toto tím tímto to ten ta se si a i nebo ale na v ve s z ze k"
+    " ke do od pro při u za po dělat udělat musím nefunguje nejde nemohu nemůžu problém problémy"
+    " odpověď",
     "da": "hej goddag tak mange undskyld spørgsmål har jeg vi i du de man kan kunne vil ville"
     " gerne skal skulle må vide ved hjælpe fortælle forklare mig os jer mere om hvordan hvad hvor"
     " hvornår hvorfor hvem hvilken hvilket hvilke er det den en et og eller på til med for af at"

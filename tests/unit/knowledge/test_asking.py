@@ -23,6 +23,7 @@ from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 PLAIN_AND_POLITE = {
     "ar": ("بطارية الساعة", "السلام عليكم، لدي سؤال عن بطارية الساعة، هل يمكنكم مساعدتي؟ شكراً"),
     "bn": ("ঘড়ির ব্যাটারি", "নমস্কার, দয়া করে ঘড়ির ব্যাটারি সম্পর্কে বলবেন? ধন্যবাদ"),
+    "cs": ("baterie hodinky", "Dobrý den, nevím si rady, můžete mi pomoci s baterie hodinky? Díky"),
     "da": ("batteri ur", "Hej, kan I hjælpe mig? Jeg har et spørgsmål om batteri ur, tak"),
     "de": ("Batterie Uhr", "Hallo, ich hätte eine Frage zur Batterie der Uhr, danke!"),
     "el": ("μπαταρία ρολόι", "Γεια σας, θα ήθελα να μάθω πώς είναι η μπαταρία ρολόι, ευχαριστώ"),

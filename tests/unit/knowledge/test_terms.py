@@ -89,6 +89,23 @@ def test_the_language_of_a_page_in_another_script_is_not_guessed_from_its_latin_
     assert page_language(tag, text) == expected
 
 
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("cs", "Pokud se na to podíváte, je to v nastavení a do o po"),
+        ("eu", "Testua aldatu nahi baduzu, on da eta du"),
+    ],
+)
+def test_a_page_in_czech_or_basque_is_not_taken_for_another_language(tag: str, text: str) -> None:
+    """Its words would get the stems and the stop words of Polish or English."""
+    assert page_language(tag, text) == tag[:2]
+
+
+def test_czech_and_basque_words_have_their_own_stems() -> None:
+    assert terms("tabulkami", "cs") == terms("tabulka", "cs")
+    assert terms("etxeak", "eu") == terms("etxe", "eu")
+
+
 def test_latin_words_of_a_page_in_another_script_have_english_stems() -> None:
     assert terms("插入 hyperlinks", "zh") == terms("插入 hyperlink", "zh")
 
