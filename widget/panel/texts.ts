@@ -81,7 +81,8 @@ const en = {
   enterTitle: "This panel is locked",
   enterHow:
     "Open a link from `kefu admin-link`, or from the start of `kefu serve --panel`; or enter the token of the service.",
-  enterFailed: "The panel stays locked: a link opens it once, and expires.",
+  enterFailed:
+    "The panel stays locked: the token is wrong, or the link has expired or opened it once.",
   signIn: "Sign in",
   refused: {
     not_an_operator: "You have signed in, but may not use this panel. Ask its owner to add you.",
@@ -319,7 +320,7 @@ const zh: Texts = {
   leave: "锁定",
   enterTitle: "面板已锁定",
   enterHow: "请打开 `kefu admin-link` 或 `kefu serve --panel` 给出的链接，或输入服务的令牌。",
-  enterFailed: "无法打开：链接只能使用一次，且有时限。",
+  enterFailed: "无法打开：令牌有误，或者链接已使用或已过期。",
   enter: "打开",
   from: "从",
   to: "到",
