@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kefu.knowledge.sources import Source
 
 ROOM_KNOWN_SECONDS = 3600.0
-"""After a model has refused a long prompt, so long are other long prompts shortened at once."""
+"""Seconds after a refused prompt for which long prompts are shortened before they are sent."""
 
 
 class Sources(Protocol):
@@ -157,8 +157,8 @@ class Chat:
         self.sampling = sampling
         """For questions without a preset."""
         self._rooms: dict[str, tuple[int, float]] = {}
-        """By model that has refused a prompt: the tokens between that prompt and the shorter one
-        that it took, and the monotonic time until which longer prompts are shortened at once.
+        """By model that has refused a prompt: the mean of that prompt's tokens and of those of the
+        shorter one that it took; and the monotonic time until which longer prompts are shortened.
         """
 
     def warm(self) -> None:

@@ -25,8 +25,8 @@ END_SHARE = 0.9
 """A line does not differ among the pages that go on alike if this share of them have it there."""
 
 FARTHEST_STOCK = 8
-"""Lines from a page's own text to such a line. A longer end is the column of a blog's posts, and
-its lists of posts have another.
+"""The most lines from a page's own text to a line in whose place other pages have others. Farther
+down is the column beside a blog's posts, which is another on its lists of posts.
 """
 
 LONGEST_STOCK = 5

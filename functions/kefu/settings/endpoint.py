@@ -13,7 +13,10 @@ from pydantic import SecretStr
 SECRET_NAME: Final = re.compile(
     r"(?<!port)key|token|secret|password|auth|credential|^(code|sig)$", re.IGNORECASE
 )
-"""The name of a header or of a query's value that is a secret. Not each of Portkey's is one."""
+"""The name of a header or of a query's value that is a secret.
+
+Not for the "key" in Portkey's name.
+"""
 
 _UNQUOTED: Final = "/?:@!$'()*,;"
 """Characters that the HTTP client does not encode in a query."""

@@ -21,7 +21,7 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _JOINED = frozenset({"em", "sub", "sup", "var", "wbr"})
-"""Elements that go on a word."""
+"""Elements within a word: no gap belongs before or after them."""
 _NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
 _AMOUNT = re.compile(r"([$£€¥]\s?)?(?:\d+|\d{1,3}(?:[.,]\d{3})+)\Z")
@@ -106,7 +106,7 @@ class _Walk:
             text = node.text_content or ""
             if self._is_mark:
                 return
-            if self._is_beside and self._is_word(text, node):
+            if self._is_beside and self._lacks_gap(text, node):
                 self._parts.append(" ")
             self._after_end = self._is_beside = False
             self._parts.append(text)
@@ -114,7 +114,6 @@ class _Walk:
                 self._linked = False
             return
         tag = node.tag or ""
-        self._is_beside = self._after_end = self._after_end and tag not in _JOINED
         yield from self._begin(tag, node)
         self._depth += node.mem_id in self._edges
         if tag == "a" and (href := node.attributes.get("href")):
@@ -132,6 +131,8 @@ class _Walk:
             self._anchor = anchor
 
     def _begin(self, tag: str, node: LexborNode) -> Iterator[Block]:
+        if node.is_element_node:  # and no comment
+            self._is_beside = self._after_end = self._after_end and tag not in _JOINED
         if tag == "br":
             self._parts.append("\n" if self._is_pre else " ")
         elif tag in {"label", "time"}:
@@ -150,7 +151,7 @@ class _Walk:
                 self._in_row = tag == "tr" and node.css_first(_NO_CELL) is None
                 self._head = "" if tag == "table" else self._head
 
-    def _is_word(self, text: str, node: LexborNode) -> bool:
+    def _lacks_gap(self, text: str, node: LexborNode) -> bool:
         """Whether a style sheet alone puts a text apart from the element just before its own, such
         as a button from the next. Code, and a title with an element for each letter, has no gaps.
         """

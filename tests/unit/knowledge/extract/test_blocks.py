@@ -99,6 +99,7 @@ def test_g35_the_labels_of_tabs_are_separate_words() -> None:
         ("<time>May 1</time><span>Updated</span><!-- --><a href=/c>News</a>", "May 1 Updated News"),
         ("<b>A</b>cme <i>get<wbr><b>Name</b></i><wbr><b>Of</b>", "Acme getNameOf"),
         ("<i>x</i><sub>2</sub><b>n</b><sup><a href=#1>1</a></sup>", "x2n1"),
+        ("<b>Kef</b><!-- -->u", "Kefu"),
         ("<code>0x</code><em><code>digits</code></em>", "0xdigits"),
         ("<code><b>10</b><b>px</b></code><pre><b>int</b><b>o</b></pre>", "10px|into"),
         ("<h1><b>A</b><b>c</b><b>m</b><b>e</b></h1>", "Acme"),
