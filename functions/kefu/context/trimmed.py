@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -111,6 +111,8 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     Example: `client.chat.completions.create(model="gpt-4o", messages=trim_messages(messages,
     model="gpt-4o", max_tokens=8000))`.
     """
+    if isinstance(messages, Mapping | str):
+        raise TypeError(f"Pass a list of messages, not one: [{messages!r:.80}].")
     room = _budget(budget, model, max_tokens, reserve, trim_step)
     stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
     job = _Job(messages, room, stages, keep, state or TrimState(), model or room.model)
@@ -128,6 +130,8 @@ def _budget(
     if budget is not None:
         if max_tokens is not None or reserve is not None or step:
             raise TypeError("Pass either a Budget, or max_tokens, reserve and trim_step.")
+        if not isinstance(budget, Budget):
+            raise TypeError(f"Pass a Budget, or a number by its name: max_tokens={budget!r}.")
         return budget
     if model:
         return Budget.for_model(model, max_tokens, reserve, step)

@@ -164,6 +164,11 @@ def test_wrong_arguments_are_said_with_what_to_pass() -> None:
     wrong: Any = 5
     with pytest.raises(TypeError, match="Pass a name such as 'calibrated'"):
         trim_messages(whole, max_tokens=5, counter=wrong)
+    with pytest.raises(TypeError, match="by its name: max_tokens=5"):
+        trim_messages(whole, wrong)
+    one: Any = whole[0]
+    with pytest.raises(TypeError, match=r"Pass a list of messages, not one: \[\{'role'"):
+        trim_messages(one, max_tokens=5)
     with pytest.raises(ValueError, match="The last stage must be DropTurns"):
         trim_messages(whole, max_tokens=5, strategy=())
 
