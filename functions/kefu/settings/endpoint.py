@@ -48,7 +48,10 @@ def query_of(url: str) -> dict[str, str]:
 def endpoint_of(
     url: str, headers: Mapping[str, str], variables: Mapping[str, SecretStr]
 ) -> Endpoint:
-    """`variables` are those that values of the query and of the headers name."""
+    """`variables` are those that values of the query and of the headers name.
+
+    The URL may be the whole one that is asked, as Azure's portal shows it.
+    """
     secrets: list[str] = []
 
     def known(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -62,5 +65,5 @@ def endpoint_of(
             yield name, text
 
     query, given = dict(known(query_of(url))), dict(known(headers))
-    parts = urlsplit(url)._replace(query="", fragment="")
-    return Endpoint(urlunsplit(parts), query, given, tuple(secrets))
+    base = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
+    return Endpoint(base.removesuffix("/chat/completions"), query, given, tuple(secrets))

@@ -125,8 +125,9 @@ class ModelSettings(Section):
         "",
         "model.url",
         "KEFU_UPSTREAM_URL",
-        "Base URL of an OpenAI-compatible API; `/chat/completions` is appended to its path. A "
-        "value of its query may be `env:NAME`. Without API keys none is sent, as for Ollama. "
+        "Base URL of an OpenAI-compatible API; `/chat/completions` is appended to its path, unless "
+        "it ends so. A value of its query may be `env:NAME`. Without API keys none is sent, as "
+        "for Ollama. "
         f"Unset: `{LONGCAT}` when there are keys or on AWS, else answers are quotations of the "
         "learnt pages (sample mode).",
         examples=["https://api.example.com/v1"],

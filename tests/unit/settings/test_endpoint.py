@@ -54,6 +54,18 @@ def test_values_of_the_query_and_headers_may_be_in_the_environment(settings: Set
     assert settings.fallback_endpoint.headers == {}
 
 
+def test_the_whole_url_that_a_provider_shows_is_that_of_its_base(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Azure's portal shows a deployment so. What was asked then was /chat/completions twice."""
+    base = "https://a.openai.azure.com/openai/deployments/mine"
+    whole = f"{base}/chat/completions?api-version=2024-10-21"
+    monkeypatch.setenv("KEFU_UPSTREAM_URL", whole)
+    endpoint = load().endpoint
+    assert endpoint.url == base
+    assert endpoint.query == {"api-version": "2024-10-21"}
+
+
 def test_d8_secret_values_are_hidden_in_each_form_and_others_are_not(settings: Settings) -> None:
     hidden = {"code/of+mine", "code%2Fof%2Bmine", "Token secret-of-mine", "secret-of-mine"}
     assert hidden <= set(settings.secrets)
