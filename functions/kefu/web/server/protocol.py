@@ -7,6 +7,7 @@ import socket
 import struct
 import sys
 
+from httptools import HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE_BYTES, ConnectionGuard
@@ -35,6 +36,8 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
     """Seconds that the data of the first request waited until the connection was accepted."""
     _request_line: bytes | None = b""
     """The bytes of the connection's first line; None when the line is complete."""
+    _piece = b""
+    """The bytes that are being parsed."""
     _in_head = False
     _no_body_since = 0
     """Bytes parsed since the start of the request, or since the last bytes of its body."""
@@ -64,7 +67,7 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
         for at in range(0, len(data), PIECE_BYTES):
             if self.refused or self.transport.is_closing():
                 return
-            piece = data[at : at + PIECE_BYTES]
+            self._piece = piece = data[at : at + PIECE_BYTES]
             self._progress = False
             super().data_received(piece)
             self._no_body_since = 0 if self._progress else self._no_body_since + len(piece)
@@ -72,6 +75,7 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
             too_long = self._no_body_since > MAX_HEADER_BYTES - PIECE_BYTES
             if too_long or (self._in_head and len(self.headers) > MAX_HEADERS):
                 self.refuse_long_headers()
+        self._piece = b""
 
     def _serve_http10(self, data: bytes) -> None:
         """Give the connection to the protocol for HTTP/1.0, as uvicorn does for WebSockets."""
@@ -87,14 +91,36 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
         protocol.connection_made(self.transport)
         protocol.data_received(data)
 
+    def _asks_for_upgrade(self) -> bool:
+        return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Serve a request that asks for another protocol without it: RFC 9110, section 7.8.
+
+        Java's client asks for HTTP/2 in each. The parser ends such a request after its headers.
+        """
+        upgrade = sys.exception()
+        if isinstance(upgrade, HttpParserUpgrade) and self._asks_for_upgrade():
+            kept = [b"%b: %b\r\n" % one for one in self.headers if one[0] != b"upgrade"]
+            line = self.parser.get_method(), self.url
+            head = b"%b %b HTTP/1.1\r\n%b\r\n" % (*line, b"".join(kept))
+            self._waited = self.scope["state"]["waited"]
+            HttpToolsProtocol.data_received(self, head + self._piece[upgrade.args[0] :])
+
     def on_body(self, body: bytes) -> None:
         self._progress = True
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
+        if self._asks_for_upgrade():
+            return
         self.headers_complete()
         self._in_head = False
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        if not self._asks_for_upgrade():
+            super().on_message_complete()
 
     def on_message_begin(self) -> None:
         # The time-out of the headers starts again with each request on a connection.
