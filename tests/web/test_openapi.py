@@ -6,11 +6,14 @@ C4, C8, and the requirement that no input causes a 500 or a request without an e
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.fakes.asking import ask
@@ -74,6 +77,14 @@ async def kept_chat(service: Service) -> tuple[str, str]:
     """The id and the token of a stored chat."""
     headers = (await ask(service.url, {"message": "Hello?"})).headers
     return headers["X-Session-Id"], headers["X-Session-Token"]
+
+
+def test_limits_have_the_words_of_json_schema(service: Service) -> None:
+    """pydantic writes those of a union as "ge", which no reader of a description knows."""
+    described = httpx.get(f"{service.url}/openapi.json").json()["components"]["schemas"]
+    whole = {"minimum": 1, "type": "integer"}
+    assert described["ChatRequest"]["properties"]["max_tokens"]["anyOf"][0] == whole
+    assert not re.search(r'"[gl][et]":', json.dumps(described))
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Tokens = Annotated[int, BeforeValidator(_whole)]
+Tokens = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 
 
 class StrictBody(BaseModel):
@@ -128,8 +128,8 @@ class AnswerRequest(ProvenBody):
     """The fields that all requests for an answer share, besides the question."""
 
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    max_tokens: Tokens | None = Field(None, ge=1)
-    max_completion_tokens: Tokens | None = Field(None, ge=1)
+    max_tokens: Tokens | None = None
+    max_completion_tokens: Tokens | None = None
     stream_options: StreamOptions | None = None
     client_message_id: ClientMessageId | None = None
     sources: StrictBool | Literal["text", "passages"] = False
