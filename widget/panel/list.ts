@@ -72,13 +72,14 @@ export function listView(
   return node;
 }
 
-/** The chats that wait come first, with the longest wait on top. */
+/** The operator's own chats that wait come first, then the others, each with the longest wait on top. */
 export function waitingFirst(waiting: readonly Row[], rows: readonly Row[]): Row[] {
+  const rank = ({ attendance }: Row) => Number(attendance.state === "waiting");
   const known = new Map(rows.map((row) => [row.id, row]));
   // A row is newer than the queue if somebody has taken the chat since.
   const first = waiting
     .filter(({ id, attendance }) => (known.get(id)?.attendance.since ?? 0) <= attendance.since)
-    .toSorted((a, b) => a.attendance.since - b.attendance.since);
+    .toSorted((a, b) => rank(a) - rank(b) || a.attendance.since - b.attendance.since);
   const ids = new Set(first.map(({ id }) => id));
   return [...first, ...rows.filter(({ id }) => !ids.has(id))];
 }

@@ -14,7 +14,7 @@ export interface Waiting {
   /** The numbers of chats that wait for a person, and of those with one. */
   readonly waits: string;
   readonly held: string;
-  /** The chats that wait for a person. */
+  /** The chats that wait for a person, and the operator's own whose visitor wrote last. */
   readonly rows: readonly Row[];
   /** The ids of the chats that wait for a person or are with one. */
   readonly ids: ReadonlySet<string>;
@@ -78,12 +78,8 @@ export class Watch {
       if (this.#watched.isSeen(id)) this.#seen.set(id, updated_at);
     }
     const name = this.#watched.name();
-    const unread = person.rows.filter(
-      (row) =>
-        row.line_by === "" &&
-        row.attendance.operator === name &&
-        this.#seen.get(row.id) !== row.updated_at,
-    );
+    const own = person.rows.filter((row) => row.line_by === "" && row.attendance.operator === name);
+    const unread = own.filter((row) => this.#seen.get(row.id) !== row.updated_at);
     const rows = [...waiting.rows, ...unread];
     const known = this.#known;
     const fresh = rows.filter((row) => !known.has(keyOf(row)));
@@ -98,7 +94,7 @@ export class Watch {
       count,
       waits,
       held,
-      rows: waiting.rows,
+      rows: [...waiting.rows, ...own],
       ids,
       fresh,
       trouble,

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
 import * as personal from "../../panel/personal.ts";
+import { Watch } from "../../panel/state/queue.ts";
 import { Store } from "../../panel/state/store.ts";
-import type { Call, Message, Row, Whole } from "../../panel/types.ts";
+import type { Call, Message, Queue, Row, Whole } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
 type Inbox = typeof import("../../panel/state/inbox.ts");
@@ -235,10 +236,28 @@ const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
 test("who waits comes first, the longest wait on top, until somebody has taken the chat (H21)", () => {
   const row = (id: string, since = 0, state = since ? "waiting" : "bot") =>
     ({ id, attendance: { state, operator: "", since } }) as Row;
-  const queue = [row("new", 30), row("far", 10), row("taken", 20)];
+  const queue = [row("new", 30), row("far", 10), row("taken", 20), row("own", 40, "person")];
   const rows = [row("a"), row("taken", 25, "person"), row("new", 30), row("b")];
-  expect(ids(list.waitingFirst(queue, rows))).toEqual(["far", "new", "a", "taken", "b"]);
+  expect(ids(list.waitingFirst(queue, rows))).toEqual(["own", "far", "new", "a", "taken", "b"]);
   expect(ids(list.waitingFirst([], rows))).toEqual(ids(rows));
+});
+
+test("a visitor whom the operator owes an answer waits, too, although the line was seen", async () => {
+  const row = (id: string, operator: string, line_by: string) =>
+    ({ id, line_by, updated_at: 1, attendance: { state: "person", operator, since: 1 } }) as Row;
+  const held = [row("read", "Ann", ""), row("new", "Ann", ""), row("answered", "Ann", "Ann")];
+  const person = { rows: [...held, row("other", "Bob", "")], cursor: null };
+  const waiting = { rows: [], cursor: null };
+  vi.useFakeTimers();
+  const watch = new Watch({
+    name: () => "Ann",
+    isSeen: (id) => id === "read",
+    ask: async () => ({ waiting, person, trouble: "" }) as unknown as Queue,
+  });
+  await vi.advanceTimersByTimeAsync(0);
+  vi.useRealTimers();
+  const { rows, count } = watch.state.get();
+  expect([ids(rows), count]).toEqual([["read", "new"], "1"]);
 });
 
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
