@@ -15,6 +15,7 @@ from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
 from tests.web.test_contact import EMAIL, TOKEN, as_operator, in_panel, send, settings
+from tests.web.test_panel_watch import settings_with
 
 NAME = "Ingrid"
 LINE = "Yes, we ship to Svalbard: 7 to 10 days."
@@ -198,6 +199,21 @@ async def test_h22_h23_the_operator_sees_who_waits_and_what_they_asked_for(stage
     assert [(one["id"], one["line_by"]) for one in queue["person"]["rows"]] == [
         (visitor.session_id, NAME)
     ]
+
+
+@pytest.mark.slow
+async def test_h22_the_longest_wait_is_in_the_queue_of_a_busy_afternoon(
+    staged: Staged, request: pytest.FixtureRequest, aws_environment: dict[str, str]
+) -> None:
+    """On DynamoDB, whose pages are shorter than this queue."""
+    running = staged(1, **await settings_with("dynamodb_local", request))
+    visitors = [Visitor(running) for _ in range(17)]
+    for visitor in visitors:
+        await visitor.say("Do you ship to Norway?")
+        assert (await send(visitor, new_id())).status_code == 204
+    waiting = Operator(running).queue()["waiting"]
+    waits = [(row["id"], waiting["cursor"]) for row in reversed(waiting["rows"])]
+    assert waits == [(visitor.session_id, None) for visitor in visitors]
 
 
 async def test_h4_posts_of_the_panel_have_an_effect_once_however_often_they_are_sent(

@@ -5,7 +5,9 @@ import { Store } from "./store.ts";
 import { reasonOf } from "./trouble.ts";
 
 const LOOK_MS = 4_500;
-/** The pause while many wait, because each look reads them, and after a failure. */
+/** The pause for each chat of a long queue: on DynamoDB each costs a read unit. */
+const ROW_MS = 280;
+/** The pause after a failure. */
 const LONG_LOOK_MS = 30_000;
 
 export interface Waiting {
@@ -65,7 +67,7 @@ export class Watch {
     try {
       const queue = await this.#watched.ask();
       if (queue) this.#tell(queue);
-      if (!queue?.waiting.cursor) pause = LOOK_MS;
+      pause = Math.max(LOOK_MS, ROW_MS * this.state.get().ids.size);
     } catch (error) {
       // The next look tries again.
       this.state.patch({ fresh: [], hasChanged: false, lost: reasonOf(error) });

@@ -260,6 +260,17 @@ test("a visitor whom the operator owes an answer waits, too, although the line w
   expect([ids(rows), count]).toEqual([["read", "new"], "1"]);
 });
 
+test("a long queue is asked for less often: on DynamoDB each chat costs a read unit (H22)", async () => {
+  const row = (_: unknown, at: number) => ({ id: `${at}`, attendance: {} }) as Row;
+  const of = (length: number) => ({ rows: Array.from({ length }, row), cursor: null });
+  const ask = vi.fn(async () => ({ waiting: of(50), person: of(0), trouble: "" }) as never);
+  vi.useFakeTimers();
+  new Watch({ name: () => "Ann", isSeen: () => false, ask });
+  await vi.advanceTimersByTimeAsync(27_900);
+  vi.useRealTimers();
+  expect(ask).toHaveBeenCalledTimes(2);
+});
+
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
   const row = (id: string, updated_at: number) => ({ id, updated_at }) as Row;
   const shown = [row("c", 30), row("b", 20), row("a", 10)];

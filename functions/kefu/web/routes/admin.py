@@ -15,7 +15,8 @@ from kefu.errors import InvalidRequest, NotFound, StoreUnavailable
 from kefu.sessions.store.answers import WrittenAnswer, made_from
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
-from kefu.sessions.store.overview import SessionFilter, ToolFilter
+from kefu.sessions.store.overview import Page, SessionFilter, ToolFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.web.admin.deletions import deleted, wants_receipt
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
@@ -32,7 +33,8 @@ _POLICY = (
 )
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Resource-Policy": "same-origin"}
 _PAGE_ROWS, _MAX_ROWS, _PAGE_MESSAGES = 50, 200, 200
-_QUEUE_ROWS = 8
+_QUEUE_ROWS = 50
+"""The panel asks less often for a long queue, because each row costs a read unit on DynamoDB."""
 _SHOWN_DAYS = 30
 _MAX_SEARCH_CHARS = 200
 """Characters. A word takes an expression of the index."""
@@ -133,18 +135,23 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
 def _add_queue(router: APIRouter, panel: Panel) -> None:
     @router.get("/queue")
     async def queue(request: Request) -> Json:
-        """The chats that wait for a person or are with one. An open panel asks every few seconds.
-
-        On DynamoDB it costs about a read unit for each chat that it shows.
-        """
+        """The chats that wait for a person or are with one: asked by a panel every few seconds."""
         store, site, now = panel.stored_chats(), panel.site_of(request), panel.clock.now()
         wanted = SessionFilter(state="waiting", config_id=site)
         waiting, person = await asyncio.gather(
-            store.newest(wanted, None, _QUEUE_ROWS, now),
-            store.newest(wanted._replace(state="person"), None, _QUEUE_ROWS, now),
+            _queued(store, wanted, now), _queued(store, wanted._replace(state="person"), now)
         )
         trouble = panel.contact.trouble if panel.contact and not site else ""
         return {"waiting": page(waiting), "person": page(person), "trouble": trouble}
+
+
+async def _queued(store: Sessions, wanted: SessionFilter, now: float) -> Page:
+    """The newest chats of a queue. DynamoDB has fewer in a page; the longest wait comes last."""
+    found = await store.newest(wanted, None, _QUEUE_ROWS, now)
+    while found.rows and found.cursor and len(found.rows) < _QUEUE_ROWS:
+        more = await store.newest(wanted, found.cursor, _QUEUE_ROWS - len(found.rows), now)
+        found = more._replace(rows=[*found.rows, *more.rows])
+    return found
 
 
 def _add_sessions(router: APIRouter, panel: Panel) -> None:
