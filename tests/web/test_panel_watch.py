@@ -74,6 +74,28 @@ async def test_h22_h23_an_open_panel_tells_of_a_visitor_within_five_seconds(
 
 
 @pytest.mark.slow
+async def test_h25_before_a_person_comes_the_panel_says_whether_the_page_is_open() -> None:
+    with stage(1, **FAST, **settings()) as running:
+        visitor, gone = Visitor(running), Visitor(running)
+        await visitor.say("Do you ship to Norway?")
+        await visitor.look("/person")
+        await gone.say("Do you ship to Sweden?")
+        steps = [
+            ["open", f"{running.url}/admin"],
+            ["fill", ["input[name=token]", TOKEN]],
+            ["click", ".entrance button"],
+            ["session", visitor.session_id],
+            ["wait", ".talk:has-text('page is open')"],
+            ["session", gone.session_id],
+            ["texts", ["unknown", ".talk p"]],
+        ]
+        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+        script = SCRIPT.with_name("panel_visit.mjs")
+        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+    assert seen["unknown"] == ["The model answers this chat.", "", "", ""]
+
+
+@pytest.mark.slow
 async def test_h22_after_lock_the_title_tells_nobody_how_many_wait() -> None:
     with stage(1, **FAST, **settings()) as running:
         visitor = Visitor(running)

@@ -8,7 +8,7 @@ import { download } from "./save.ts";
 import type { AnswerActs } from "./side.ts";
 import { signInsView } from "./sign-ins.ts";
 import { Answers } from "./state/answers.ts";
-import { Chat, isLive } from "./state/chat.ts";
+import { Chat } from "./state/chat.ts";
 import type { Operator } from "./state/operator.ts";
 import { Requests } from "./state/requests.ts";
 import { SignIns } from "./state/sign-ins.ts";
@@ -121,7 +121,7 @@ export class SessionPage {
     const chat = new Chat(kept, api);
     this.#chat = chat;
     this.#changedAt = kept.session.updated_at;
-    if (isLive(chat.state.get().attendance)) chat.look();
+    chat.look();
     const translates = !reads && about.get()?.translates;
     const translation = translates
       ? new Translation(operator.get().translates, (text) => api.translation(id, text))

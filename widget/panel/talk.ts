@@ -96,7 +96,7 @@ class TalkBar {
     const trouble = talk.isDeleted ? "" : talk.trouble;
     this.#alert.textContent = trouble || (talk.untranslated && t.sentAsIs(talk.untranslated));
     tell(this.#mail, talk.mail ? mailed(talk.mail) : "");
-    tell(this.#page, talk.page && isLive(talk.attendance) ? whereabouts(talk.page) : "");
+    tell(this.#page, talk.page ? whereabouts(talk.page, isLive(talk.attendance)) : "");
     if (talk.isDeleted) this.#end();
     else this.#enter(talk.attendance);
     if (gap < AT_END_PX) pane?.scrollTo(0, pane.scrollHeight);
@@ -245,9 +245,11 @@ function tell(status: HTMLElement, text: string): void {
   if (status.textContent !== text) status.textContent = text;
 }
 
-function whereabouts({ seen_at, is_open }: VisitorPage): string {
+/** `isDue`: whether an open page asks for new lines. Else it does so for ten minutes after an answer. */
+function whereabouts({ seen_at, is_open }: VisitorPage, isDue: boolean): string {
   if (is_open) return t.pageOpen;
-  return seen_at ? t.pageUntil(clock(seen_at)) : t.noPage;
+  if (isDue && seen_at) return t.pageUntil(clock(seen_at));
+  return isDue || seen_at ? t.noPage : "";
 }
 
 function sentence({ state, operator, since }: Attendance): string {

@@ -87,12 +87,12 @@ export class Chat {
     void this.#look().catch(() => {});
   }
 
-  /** Asks for new messages while somebody waits or a mail is due, until the session is left. */
+  /** Asks for news while the visitor's page is open, somebody waits or a mail is due. */
   async #poll(): Promise<void> {
     if (!this.#isOpen) return;
-    const { attendance, mail } = this.state.get();
+    const { attendance, mail, page } = this.state.get();
     // A failed request is repeated by the next request.
-    if ((isLive(attendance) || mail?.due_at) && !document.hidden)
+    if ((isLive(attendance) || mail?.due_at || page?.is_open) && !document.hidden)
       await this.#look().catch(() => {});
     setTimeout(() => void this.#poll(), POLL_MS);
   }
