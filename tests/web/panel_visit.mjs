@@ -60,6 +60,10 @@ function stepsOn(page, url, seen, violations) {
     async fill([selector, text]) {
       await page.locator(selector).first().fill(text);
     },
+    async paste([selector, text]) {
+      await page.locator(selector).first().focus();
+      await page.keyboard.insertText(text);
+    },
     async select([selector, value]) {
       await page.locator(selector).first().selectOption(value);
     },

@@ -96,6 +96,33 @@ async def test_h25_before_a_person_comes_the_panel_says_whether_the_page_is_open
 
 
 @pytest.mark.slow
+async def test_m6_a_pasted_line_that_is_too_long_is_refused_whole_and_stays_in_the_field() -> None:
+    pasted = "שלום " * 1600
+    with stage(1, **FAST, **settings()) as running:
+        visitor = Visitor(running)
+        await visitor.say("Do you ship to Norway?")
+        steps = [
+            ["open", f"{running.url}/admin"],
+            ["fill", ["input[name=token]", TOKEN]],
+            ["click", ".entrance button"],
+            ["session", visitor.session_id],
+            ["fill", ["input[name=operator]", "Ingrid"]],
+            ["click", ".talk button[type=submit]"],
+            ["wait", ".talk textarea"],
+            ["paste", [".talk textarea", pasted]],
+            ["wait", ".talk textarea:dir(rtl)"],
+            ["click", ".talk button[type=submit]"],
+            ["wait", ".talk .trouble:has-text('at most 4000 characters')"],
+            ["click", ".talk textarea"],
+            ["active", "field"],
+        ]
+        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+        script = SCRIPT.with_name("panel_visit.mjs")
+        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+    assert seen["field"] == f"TEXTAREA text {pasted}"
+
+
+@pytest.mark.slow
 async def test_h22_after_lock_the_title_tells_nobody_how_many_wait() -> None:
     with stage(1, **FAST, **settings()) as running:
         visitor = Visitor(running)

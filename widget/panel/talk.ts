@@ -56,7 +56,8 @@ class TalkBar {
   readonly #text = el("textarea", {
     name: "text",
     rows: 2,
-    maxLength: 4000,
+    // Without a maximum length, with which the browser cuts what is pasted and says nothing.
+    dir: "auto",
     required: true,
     placeholder: t.line,
     ariaLabel: t.line,
