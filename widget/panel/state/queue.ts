@@ -7,6 +7,8 @@ import { reasonOf } from "./trouble.ts";
 const LOOK_MS = 4_500;
 /** The pause for each chat of a long queue: on DynamoDB each costs a read unit. */
 const ROW_MS = 280;
+/** The pause until somebody has signed in. */
+const LOCKED_MS = 500;
 /** The pause after a failure. */
 const LONG_LOOK_MS = 30_000;
 
@@ -67,7 +69,7 @@ export class Watch {
     try {
       const queue = await this.#watched.ask();
       if (queue) this.#tell(queue);
-      pause = Math.max(LOOK_MS, ROW_MS * this.state.get().ids.size);
+      pause = queue ? Math.max(LOOK_MS, ROW_MS * this.state.get().ids.size) : LOCKED_MS;
     } catch (error) {
       // The next look tries again.
       this.state.patch({ fresh: [], hasChanged: false, lost: reasonOf(error) });

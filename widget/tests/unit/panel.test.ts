@@ -271,6 +271,21 @@ test("a long queue is asked for less often: on DynamoDB each chat costs a read u
   expect(ask).toHaveBeenCalledTimes(2);
 });
 
+test("the queue is asked for as soon as the operator has signed in (H22)", async () => {
+  const none = { rows: [], cursor: null };
+  const queue = { waiting: none, person: none, trouble: "" } as unknown as Queue;
+  let isSignedIn = false;
+  const ask = vi.fn(() => (isSignedIn ? Promise.resolve(queue) : undefined));
+  vi.useFakeTimers();
+  new Watch({ name: () => "Ann", isSeen: () => false, ask });
+  await vi.advanceTimersByTimeAsync(1000);
+  isSignedIn = true;
+  ask.mockClear();
+  await vi.advanceTimersByTimeAsync(1000);
+  vi.useRealTimers();
+  expect(ask).toHaveBeenCalledTimes(1);
+});
+
 test("a refresh puts new chats first and drops those that are not among the newest any more", () => {
   const row = (id: string, updated_at: number) => ({ id, updated_at }) as Row;
   const shown = [row("c", 30), row("b", 20), row("a", 10)];
