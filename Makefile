@@ -167,10 +167,10 @@ test-widget: setup
 	cd widget && npm test --silent
 ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)
 ifeq ($(CI),true)
-	cd widget && npm run --silent test:browser
+	cd widget && npm run --silent test:browser --ignore-scripts
 else
 	@echo "Left out: browser tests with the tag slow. To run them, too: cd widget && npm run test:browser"
-	cd widget && npm run --silent test:browser -- --tags-filter='!slow'
+	cd widget && npm run --silent test:browser --ignore-scripts -- --tags-filter='!slow'
 endif
 else
 	@echo "Skipped: the widget's browser tests need Chromium. Try: make parts"
@@ -189,8 +189,8 @@ coverage: setup ## report the branches of the core that its own tests run (nothi
 	COVERAGE_FILE=build/coverage $(BIN)/coverage report --skip-covered --sort=cover
 
 test-browsers: setup ## the widget's tests in Firefox, and the most important ones in WebKit
-	cd widget && npm run --silent test:webkit
-	cd widget && KEFU_BROWSER=firefox npm run --silent test:browser
+	cd widget && npm run --silent test:webkit --ignore-scripts
+	cd widget && KEFU_BROWSER=firefox npm run --silent test:browser --ignore-scripts
 
 ifeq ($(CI),true)
 check test-python test-widget: parts

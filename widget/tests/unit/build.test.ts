@@ -17,13 +17,15 @@ function integrityOf(content: Buffer, algorithm: string): string {
   return `${algorithm}-${createHash(algorithm).update(content).digest("base64")}`;
 }
 
-test("built twice, every file has the same name and the same bytes (T28)", async () => {
-  const again = await made();
-  expect([...again.files.keys()]).toEqual([...built.files.keys()]);
+test("built twice, every file has the same name and the same bytes (T28)", () => {
+  // Those that are served were built before, by another process.
+  const manifest = readFileSync(new URL("chat-widget.json", OUT), "utf8");
+  expect(JSON.parse(manifest)).toEqual(built.manifest);
+  const names = readdirSync(OUT).filter((name) => !/\.(br|gz)$/.test(name));
+  expect(names.sort()).toEqual([...built.files.keys(), "chat-widget.json"].sort());
   for (const [name, content] of built.files)
-    expect([name, again.files.get(name)?.equals(content)]).toEqual([name, true]);
-  expect(again.manifest).toEqual(built.manifest);
-}, 60_000);
+    expect([name, readFileSync(new URL(name, OUT)).equals(content)]).toEqual([name, true]);
+});
 
 test("the served files match the sources, compressed and plain, without leftovers (W2)", () => {
   const names = [...built.files.keys()].flatMap((name) => [name, `${name}.br`, `${name}.gz`]);
