@@ -133,7 +133,7 @@ check: setup ## format, lint, types and import contracts: seconds
 	@echo "== Format, lint and types of the widget"
 	cd widget && npm run --silent check
 
-SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
+SIDE_BY_SIDE := -n 4 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
 ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
 endif
