@@ -22,16 +22,20 @@ export async function photo(
       context.fillRect(width / 2, 0, width / 2, height);
       if (isNoise) {
         const pixels = context.getImageData(0, 0, width, height);
-        for (let at = 0; at < pixels.data.length; at += 1) {
-          pixels.data[at] = at % 4 === 3 ? 255 : Math.random() * 256;
+        // As many bytes as it gives at once.
+        for (let at = 0; at < pixels.data.length; at += 1 << 16) {
+          crypto.getRandomValues(pixels.data.subarray(at, at + (1 << 16)));
         }
+        for (let at = 3; at < pixels.data.length; at += 4) pixels.data[at] = 255;
         context.putImageData(pixels, 0, 0);
       }
       const blob = await canvas.convertToBlob({ type, quality: 1 });
-      let text = "";
-      for (const byte of new Uint8Array(await blob.arrayBuffer()))
-        text += String.fromCharCode(byte);
-      return btoa(text);
+      const reader = new FileReader();
+      await new Promise((resolve) => {
+        reader.onload = resolve;
+        reader.readAsDataURL(blob);
+      });
+      return String(reader.result).replace(/^.*,/, "");
     },
     [width, height, type, isNoise] as const,
   );
