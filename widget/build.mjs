@@ -70,7 +70,7 @@ async function scriptOf(entry, known = {}, format = "iife") {
   const [map, script] = outputFiles;
   const { code, map: minifiedMap } = await minify(script.text, {
     module: format === "esm",
-    compress: { ecma: 2022, passes: 3 },
+    compress: { ecma: 2022, passes: 3, hoist_funs: true },
     // The script of a page may be read in the page's own encoding; a module is always UTF-8.
     format: { ecma: 2022, ascii_only: format !== "esm" },
     sourceMap: { content: map.text },

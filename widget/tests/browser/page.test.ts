@@ -385,6 +385,20 @@ test("a page that forbids to copy it leaves the chat the mouse and the context m
   expect(await input.evaluate(isShown)).toBe(true);
 });
 
+test("a press in the chat closes a menu of the page that closes when the mouse is pressed outside (W14)", async () => {
+  const { page, panel } = await it.visit();
+  await page.evaluate(() => {
+    const menu = document.createElement("details");
+    menu.open = true;
+    document.body.append(menu);
+    document.addEventListener("mousedown", ({ target }) => {
+      if (!menu.contains(target as Node)) menu.open = false;
+    });
+  });
+  await panel.locator(".log").click();
+  expect(await page.locator("details").getAttribute("open")).toBe(null);
+});
+
 test("smooth scrolling of the page leaves the chat the wheel (W14)", async () => {
   it.service.script(answer(["line\n\n".repeat(80)]));
   const { page, send, idle } = await it.visit();

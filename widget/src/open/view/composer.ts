@@ -100,7 +100,7 @@ export class Composer {
     const isIdle = this.#busySince === undefined;
     const isUseless = isIdle && !this.#text;
     // aria-disabled instead of disabled: a disabled button would lose the focus.
-    this.#button.ariaDisabled = String(isUseless);
+    this.#button.ariaDisabled = `${isUseless}`;
   }
 }
 

@@ -29,7 +29,7 @@ export class Launcher {
   }
 
   show(isOpen: boolean): void {
-    this.#node.ariaExpanded = String(isOpen);
+    this.#node.ariaExpanded = `${isOpen}`;
     this.#node.ariaLabel = isOpen ? this.#texts.close : this.#texts.open;
   }
 }

@@ -73,6 +73,10 @@ export class Panel {
     for (const type of ["keydown", "keypress", "keyup", "wheel", "mousedown", "contextmenu"]) {
       this.node.addEventListener(type, (event) => event.stopPropagation(), { passive: true });
     }
+    // The page's menus close at a press outside. If the page prevents the copy, nothing happens here.
+    this.node.onmousedown = (event) => {
+      (this.node.parentNode as ShadowRoot).host.dispatchEvent(new MouseEvent(event.type, event));
+    };
   }
 
   status(text: string, isOnline: boolean): void {
