@@ -403,6 +403,20 @@ def test_g11_a_file_of_version_2_is_searched_and_read_for_the_next_run(
     )
 
 
+def test_a_file_with_earlier_terms_is_read_unless_its_language_has_others_now(
+    file: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.kefu"
+    old.write_bytes(file.read_bytes())
+    db = sqlite3.connect(old, isolation_level=None)
+    db.execute("UPDATE meta SET value = '1' WHERE name = 'terms'")
+    KnowledgeFile(old).close()
+    db.execute("UPDATE meta SET value = 'en sr' WHERE name = 'languages'")
+    db.close()
+    with pytest.raises(CannotRead, match="Please run `kefu learn` again"):
+        KnowledgeFile(old)
+
+
 def test_another_file_is_refused_with_a_sentence(file: Path, tmp_path: Path) -> None:
     """G6: the error names the reason."""
     text = tmp_path / "text.kefu"

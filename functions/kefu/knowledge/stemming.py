@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 ALGORITHMS = {
+    "bs": "serbian",
     "ca": "catalan",
     "cs": "czech",
     "da": "danish",
@@ -18,6 +19,7 @@ ALGORITHMS = {
     "eu": "basque",
     "fi": "finnish",
     "fr": "french",
+    "hr": "serbian",
     "hu": "hungarian",
     "id": "indonesian",
     "it": "italian",
@@ -29,12 +31,17 @@ ALGORITHMS = {
     "pl": "polish",
     "pt": "portuguese",
     "ro": "romanian",
+    "sk": "czech",
+    "sl": "serbian",
+    "sr": "serbian",
     "sv": "swedish",
     "tr": "turkish",
 }
-"""Languages in Latin script. Vietnamese is missing on purpose: its words do not change."""
+"""Languages in Latin script, and Serbian in both. Slovak and Slovenian have the algorithm of a near
+language. Vietnamese is missing on purpose: its words do not change.
+"""
 
-_OTHER_SCRIPTS = "am ar bg bn el fa he hi ja ka km ko lo mk my ne ru si sr ta te th uk ur zh"
+_OTHER_SCRIPTS = "am ar bg bn el fa he hi ja ka km ko lo mk my ne ru si ta te th uk ur zh"
 OTHER_SCRIPTS = frozenset(_OTHER_SCRIPTS.split())
 """Languages in other scripts. Words in Latin script on their pages are mostly English."""
 
@@ -47,6 +54,9 @@ _SCRIPTS = (
 )
 """In scripts other than Latin, the script decides on the algorithm."""
 
+_OWN = {"fa": "persian", "sr": "serbian"}
+"""Languages whose words end otherwise than most words of their script."""
+
 
 @cache
 def _stemmer(algorithm: str) -> Stemmer.Stemmer:
@@ -55,14 +65,14 @@ def _stemmer(algorithm: str) -> Stemmer.Stemmer:
 
 @lru_cache(maxsize=65536)
 def stem(word: str, language: str) -> str:
-    """The stem of a casefolded word; `language` decides for words in Latin script only."""
+    """The stem of a casefolded word; mostly, the script decides for words in other than Latin."""
     if word.isascii():
         if word.isdigit():
             return word
         algorithm = _of_latin_words(language)
     else:
         found = (name for script, name in _SCRIPTS if script.search(word))
-        algorithm = next(found, None) or _of_latin_words(language)
+        algorithm = _OWN.get(language) or next(found, None) or _of_latin_words(language)
     return _stemmer(algorithm).stemWord(word) if algorithm else word
 
 

@@ -19,8 +19,11 @@ from kefu.knowledge.stemming import ALGORITHMS, OTHER_SCRIPTS, stem
 UNMARKED = "´"
 """Begins a term for a word with accents, spelt without them. The index treats it as a letter."""
 
-VERSION = 1
+VERSION = 2
 """The version of how terms are made. An index of another version is refused."""
+
+CHANGED = frozenset({"fa", "sr"})
+"""The languages whose terms were others in version 1. An index without them is still read."""
 
 WHOLE_HEADING_MARK = "¶"
 """Begins each part of a term for a whole heading. The index treats this sign as a letter."""

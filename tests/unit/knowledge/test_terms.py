@@ -106,6 +106,28 @@ def test_czech_and_basque_words_have_their_own_stems() -> None:
     assert terms("etxeak", "eu") == terms("etxe", "eu")
 
 
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("hr", "datotekama", "datoteka"),
+        ("bs", "računa", "račun"),
+        ("sk", "tabuľkami", "tabuľka"),
+        ("sl", "datoteke", "datoteka"),
+        ("sr", "датотекама", "датотека"),
+        ("sr", "датотекама", "datoteka"),
+        ("sr", "račun", "рачуна"),
+        ("fa", "حساب\u200cهای", "حساب"),
+        ("fa", "كتابها", "کتاب"),
+    ],
+)
+def test_forms_of_a_word_are_one_term_in_its_own_language(
+    language: str, one: str, other: str
+) -> None:
+    """Serbs write both scripts. Persians may have Arabic keyboards, with other letters."""
+    assert page_language(language, one) == language
+    assert terms(one, language) == terms(other, language)
+
+
 def test_latin_words_of_a_page_in_another_script_have_english_stems() -> None:
     assert terms("插入 hyperlinks", "zh") == terms("插入 hyperlink", "zh")
 

@@ -82,8 +82,10 @@ def check(db: sqlite3.Connection, name: str) -> None:
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise CannotRead(f"{name} is not a file of learnt pages. {again}")
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        made_of = db.execute("SELECT value FROM meta WHERE name = 'terms'").fetchone()
-        if version not in READABLE or made_of != (str(terms.VERSION),):
+        meta = dict[str, str](db.execute("SELECT name, value FROM meta"))
+        made_of, languages = meta.get("terms"), meta.get("languages", "").split()
+        is_same = made_of == "1" and terms.CHANGED.isdisjoint(languages)
+        if version not in READABLE or not (is_same or made_of == str(terms.VERSION)):
             raise CannotRead(f"{name} was made by another version of Kefu. {again}")
         db.execute("SELECT rowid FROM term WHERE term MATCH 'x' LIMIT 1").fetchall()
     except sqlite3.OperationalError as error:
