@@ -234,10 +234,14 @@ def _is_chinese(character: str) -> bool:
 
 _LATIN = re.compile("[a-zà-ɏḀ-ỿ]+")
 _COMMON = {
+    "cs": "je se že pro jako ale nebo není jsou při být jsem které když",
     "de": "der die und das ist nicht mit für auf ein eine von zu den",
     "en": "the and of to is in that for it with you are on this",
     "es": "el la los de que y en las para con por un una es del se",
+    "fi": "ja ei että tai myös kun jos ovat voi oli mutta sekä kuin joka",
     "fr": "le la les de des du un une et est en que pour dans sur pas vous avec",
+    "hr": "je se da ne su kako koji ili ako koje nije što",
+    "hu": "az és hogy nem egy ez meg vagy ha kell csak",
     "id": "yang dan di untuk dengan ini dari pada tidak dalam adalah akan",
     "it": "il che di per non una sono con del della gli le si da",
     "nl": "de het een van en is niet dat voor op zijn met te",

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.knowledge.terms import (
+    asked_language,
     guessed_language,
     is_pair,
     page_language,
@@ -126,6 +127,21 @@ def test_forms_of_a_word_are_one_term_in_its_own_language(
     """Serbs write both scripts. Persians may have Arabic keyboards, with other letters."""
     assert page_language(language, one) == language
     assert terms(one, language) == terms(other, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Pokud jste ještě neměli zálohu, jak je možné ji vytvořit, když to není povoleno?", "cs"),
+        ("Kako mogu vratiti proizvod koji nije ispravan, ili se to ne može?", "hr"),
+        ("Hogyan lehet visszaküldeni, ha nem jó a méret, és meg kell fizetni?", "hu"),
+        ("Miten voin palauttaa tuotteen, kun se ei sovi, ja mitä se maksaa?", "fi"),
+    ],
+)
+def test_the_language_of_a_question_is_told_by_its_words(text: str, language: str) -> None:
+    """Czech and Croatian visitors got the fixed texts in Portuguese, and pages Polish stems."""
+    assert asked_language(text) == language
+    assert page_language("", text) == language
 
 
 def test_latin_words_of_a_page_in_another_script_have_english_stems() -> None:
