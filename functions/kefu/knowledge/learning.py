@@ -14,7 +14,7 @@ State = Mapping[str, str | int]
 TRANSLATIONS = "translations"
 """The name of the note of a page's addresses in all languages, one on each line."""
 
-READER_VERSION = 8
+READER_VERSION = 9
 """The version of how pages are read. A page that another version read is read again."""
 
 NO_STATE: State = MappingProxyType({})

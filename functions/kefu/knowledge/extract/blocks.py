@@ -18,11 +18,11 @@ address article aside blockquote body dd details div dl dt fieldset figcaption f
 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table tbody td tfoot th thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_CELLS = frozenset({"td", "th"})
+CELLS = frozenset({"td", "th"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _JOINED = frozenset({"em", "sub", "sup", "var", "wbr"})
 """Elements within a word: no gap belongs before or after them."""
-_NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
+NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
 _AMOUNT = re.compile(r"([$£€¥]\s?)?(?:\d+|\d{1,3}(?:[.,]\d{3})+)\Z")
 _BEFORE_CURRENCY = re.compile(r"\s*[$£€¥]")
@@ -139,7 +139,7 @@ class _Walk:
             self._parts.append(" ")
         elif tag == "sup" and self._is_pence(node):
             self._parts.append(".")
-        elif tag in _CELLS:
+        elif tag in CELLS:
             self._cells.add(tag)
             if any(part.strip() for part in self._parts):
                 self._parts.append(" | ")
@@ -148,7 +148,7 @@ class _Walk:
             self._prefix = "- " if tag == "li" else self._prefix
             if tag in {"table", "tr"}:
                 self._cells.clear()
-                self._in_row = tag == "tr" and node.css_first(_NO_CELL) is None
+                self._in_row = tag == "tr" and node.css_first(NO_CELL) is None
                 self._head = "" if tag == "table" else self._head
 
     def _lacks_gap(self, text: str, node: LexborNode) -> bool:
@@ -180,7 +180,7 @@ class _Walk:
             self._after_end, self._is_beside = tag not in _JOINED, False
         if tag == "tr":
             self._in_row = False
-        if tag in _BLOCKS and tag not in _CELLS:
+        if tag in _BLOCKS and tag not in CELLS:
             yield from self._end_block(tag)
         self._depth -= node.mem_id in self._edges
         if tag in {"a", "button"}:

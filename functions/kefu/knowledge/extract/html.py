@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from kefu.knowledge.extract.blocks import FRAME, SPACE, absolute, is_own, read_blocks
 from kefu.knowledge.extract.json_ld import Json, objects, read_facts, read_questions
+from kefu.knowledge.extract.spans import repeat_cells
 from kefu.knowledge.extract.unseen import remove_unseen
 from kefu.knowledge.pages import Block, PageText
 
@@ -74,6 +75,7 @@ def read_html(html: str | bytes, url: str) -> Html:
     login, locked = (tree.css_first(one) is not None for one in ("input[type=password]", _LOCKED))
     has_script = head.has_script()
     notes = remove_unseen(tree)
+    repeat_cells(tree)
     blocks = _without_contents(list(read_blocks(tree, head.base)))
     seen = len(blocks)
     blocks += _structured(data, blocks, head)

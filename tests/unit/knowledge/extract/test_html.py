@@ -40,6 +40,34 @@ def test_headings_lists_tables_and_code_keep_their_shape() -> None:
     ]
 
 
+def test_g35_a_cell_of_several_rows_is_in_each_of_them() -> None:
+    """So wikis write what two prices or opening hours share."""
+    table = """<table><tr><th>Part<th>Price<th>Hours
+    <tr><td rowspan=3>Pads<td>12 €<td>Mon
+    <tr><td>14 €<td rowspan=2 colspan=2>Tue
+    <tr><td>16 €
+    <tr><td>Cable<td>8 €<td rowspan=2>Wed
+    <tr><td>Lever<td>9 €</table>
+    <table><tbody><tr><td rowspan=9>A<td>B<tbody><tr><td>C</table>"""
+    assert [one.text for one in read_html(table, URL).page.blocks] == [
+        "Part | Price | Hours",
+        "Pads | 12 € | Mon",
+        "Pads | 14 € | Tue",
+        "Pads | 16 € | Tue",
+        "Cable | 8 € | Wed",
+        "Lever | 9 € | Wed",
+        "A | B",
+        "C",
+    ]
+
+
+def test_g35_a_long_text_or_a_list_beside_several_rows_is_there_once() -> None:
+    text = "The same text, which is long. " * 4
+    for beside in (f"<p>{text.strip()}</p>", "<h2>Menu</h2>"):
+        table = f"<table><tr><td rowspan=2>{beside}<td>One<tr><td>Two<tr><td></table>"
+        assert read_html(table, URL).page.blocks[-1].text == "Two"
+
+
 @pytest.mark.parametrize(
     ("tags", "language"),
     [
