@@ -140,13 +140,21 @@ class _Head:
 
 
 def _without_contents(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks without a list of contents: its links repeat the headings of the page."""
+    """The blocks without a list of contents: its links repeat the headings of the page. A title
+    above nothing else, such as "On this page", is left out with it.
+    """
     headings = {one.text for one in blocks if one.level}
-    return [
-        one
-        for one in blocks
-        if one.level or not one.linked or one.text.removeprefix("- ") not in headings
-    ]
+    kept = list[Block]()
+    above = 0
+    """The number of blocks that were kept before the last list of contents."""
+    for one in (*blocks, Block("", 1)):
+        if not one.level and one.linked and one.text.removeprefix("- ") in headings:
+            above = len(kept)
+            continue
+        if one.level and above == len(kept) > 0 and kept[-1].level >= max(one.level, 2):
+            kept.pop()
+        kept.append(one)
+    return kept[:-1]
 
 
 def may_be_indexed(directives: str) -> bool:

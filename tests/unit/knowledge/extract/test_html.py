@@ -167,6 +167,16 @@ def test_g35_a_list_of_contents_is_no_text() -> None:
     assert texts == ["Help", "Hours", "From nine.", "Hours of the shop", "Fees", "None."]
 
 
+def test_g35_a_title_above_nothing_but_a_list_of_contents_is_no_text() -> None:
+    """Apache's manual has two beside the text of each module: "Topics" and "Directives"."""
+    contents = "<ul><li><a href=#a>Hours</a><li><a href=#b>Fees</a></ul>"
+    page = f"""<main><h1>Help</h1><h3>Topics</h3>{contents}<h3>See also</h3><p><a href=/x>Maps</a>
+    <h2 id=a>Hours</h2>{contents}<h3>Holidays</h3><p>Closed.
+    <h2 id=b>Fees</h2><p>None.<h2>On this page</h2>{contents}</main>"""
+    texts = [one.text for one in read_html(page, URL).page.blocks]
+    assert texts == ["Help", "See also", "Maps", "Hours", "Holidays", "Closed.", "Fees", "None."]
+
+
 @pytest.mark.slow
 def test_a_deeply_nested_page_is_read() -> None:
     depth = 20_000
