@@ -37,6 +37,9 @@ _SEEN = (
     " [aria-label] > [aria-hidden=true]"
 )
 """What a reader sees and a screen reader gets in words, such as a price or an icon."""
+_MARKS = "img[alt], [role=img][aria-label], svg title, .sr-only, .visually-hidden"
+_MARKED = f":is(td, th) + td:has({_MARKS})"
+"""Cells with a picture that has words. The first cell of a row may be the icon of a note."""
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
 
@@ -98,6 +101,7 @@ def remove_unseen(tree: LexborHTMLParser) -> list[str]:
         _name_panels(tabs)
     _show_seen(tree)
     _show_choices(tree)
+    _show_marks(tree)
     notes = _remove_comments(tree)
     notes += [_note("kept, inside a form", node) for node in tree.css("form")]
     notes += _remove_banners(tree)
@@ -116,6 +120,17 @@ def _show_seen(tree: LexborHTMLParser) -> None:
         has_number = len(text) <= _LONGEST_SEEN and any(map(str.isdigit, text))
         if has_number or text == label:
             del node.attrs["aria-hidden"]
+
+
+def _show_marks(tree: LexborHTMLParser) -> None:
+    """The words of a picture alone in a cell of a table, such as a check mark, become text."""
+    for cell in tree.css(_MARKED):
+        text = cell.text(strip=True)
+        mark = next((one for one in cell.css(_MARKS) if one.text(strip=True) == text), None)
+        named = mark.attributes if mark else {}
+        words = named.get("alt") or named.get("aria-label") or text
+        if mark and cell.first_child and len(words) <= _LONGEST_SEEN:
+            cell.first_child.insert_before(words)
 
 
 def _show_answers(tree: LexborHTMLParser) -> Iterator[LexborNode]:

@@ -426,6 +426,22 @@ def test_g13_numbers_are_kept_as_seen_where_a_screen_reader_gets_words(
     assert texts(f"<main>{body}</main>") == seen
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "<svg aria-hidden=true><path d=M0/></svg><span class=sr-only>Included in Basic</span>",
+        "<img src=check.svg alt='Included in Basic'>",
+        "<svg role=img aria-label='Included in Basic'><path d=M0 /></svg>",
+        "<svg><title>Included in Basic</title><path d=M0 /></svg>",
+        "<div><i class=icon-check role=img aria-label='Included in Basic'></i></div>",
+    ],
+)
+def test_g13_a_mark_alone_in_a_cell_is_kept_in_words(mark: str) -> None:
+    """So a table of prices says which plan has what."""
+    table = f"<table><tr><td>Mail<td>{mark}<td>Fast {mark}<tr><td>{mark}<td>5 GB<td></table>"
+    assert texts(table) == ["Mail | Included in Basic | Fast", "5 GB |"]
+
+
 def test_g13_a_hidden_section_with_a_heading_is_text_that_a_script_shows() -> None:
     """LibreOffice's help shows the sections of one program."""
     section = "<h3>Apply styles</h3><p>Writer sets the style.</p>"
