@@ -24,6 +24,7 @@ _JOINED = frozenset({"em", "sub", "sup", "var", "wbr"})
 """Elements within a word: no gap belongs before or after them."""
 NO_CELL = "h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, table, section, article, form, main"
 """A row with one of these is the layout of a page, and no row of facts."""
+_NEXT_LISTING = "pre > code[class*=language-] + code[class*=language-]"
 _AMOUNT = re.compile(r"([$£€¥]\s?)?(?:\d+|\d{1,3}(?:[.,]\d{3})+)\Z")
 _BEFORE_CURRENCY = re.compile(r"\s*[$£€¥]")
 _LONGEST_AMOUNT = 20
@@ -33,6 +34,8 @@ SPACE = re.compile(r"\s+")
 
 def read_blocks(tree: LexborHTMLParser, base: str) -> Iterator[Block]:
     """The blocks of a page in reading order. `base`: the address for relative links."""
+    for listing in tree.css(_NEXT_LISTING):
+        listing.insert_before("\n")
     if tree.body:
         yield from _Walk(tree, base).read(tree.body)
 

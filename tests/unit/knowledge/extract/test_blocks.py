@@ -48,6 +48,14 @@ def test_g35_each_table_has_its_own_header_row() -> None:
     ]
 
 
+def test_g35_two_listings_in_one_are_lines_of_their_own() -> None:
+    """Node.js shows code for two kinds of modules so; DocBook joins the parts of a signature."""
+    both = "<code class='language-js mjs'>import a</code><code class='language-js cjs'>b()</code>"
+    assert [one.text for one in blocks(f"<pre><input>{both}</pre>")] == ["import a\nb()"]
+    parts = "<code class=funcdef>int <b>copy</b>(</code><code>void)</code>"
+    assert [one.text for one in blocks(f"<pre>{parts}</pre>")] == ["int copy(void)"]
+
+
 @pytest.mark.parametrize("anchor", ["<h2 id=x>", "<a name=x></a><h2>", "<h2><a name=x></a>"])
 def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
     assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
