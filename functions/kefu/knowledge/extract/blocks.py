@@ -86,6 +86,8 @@ class _Walk:
         self._in_row = False
         self._cells = set[str]()
         """The names of the row's cells."""
+        self._is_head = False
+        """Whether the row is in the head of its table."""
         self._head = ""
 
     def read(self, root: LexborNode) -> Iterator[Block]:
@@ -143,8 +145,9 @@ class _Walk:
         elif tag == "sup" and self._is_pence(node):
             self._parts.append(".")
         elif tag in CELLS:
+            is_behind_corner = self._is_head and bool(self._cells)
             self._cells.add(tag)
-            if any(part.strip() for part in self._parts):
+            if is_behind_corner or any(part.strip() for part in self._parts):
                 self._parts.append(" | ")
         elif tag in _BLOCKS:
             yield from self._end_block(tag)
@@ -152,6 +155,7 @@ class _Walk:
             if tag in {"table", "tr"}:
                 self._cells.clear()
                 self._in_row = tag == "tr" and node.css_first(NO_CELL) is None
+                self._is_head = node.parent is not None and node.parent.tag == "thead"
                 self._head = "" if tag == "table" else self._head
 
     def _lacks_gap(self, text: str, node: LexborNode) -> bool:
@@ -212,8 +216,8 @@ class _Walk:
             yield Block(text, self._level, self._anchor, *place)
             self._anchor = ""
         else:
-            is_row = tag == "tr" and "td" in self._cells
+            is_row = tag == "tr" and "td" in self._cells and not self._is_head
             yield Block(self._prefix + text, 0, "", *place, self._head if is_row else "")
-        if tag == "tr" and self._cells == {"th"}:
+        if tag == "tr" and (self._is_head or self._cells == {"th"}):
             self._head = text
         self._prefix = ""

@@ -56,6 +56,16 @@ def test_g35_two_listings_in_one_are_lines_of_their_own() -> None:
     assert [one.text for one in blocks(f"<pre>{parts}</pre>")] == ["int copy(void)"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "head"),
+    [("<td><th>Free<th>Pro", "| Free | Pro"), ("<td>Plan<td>Free", "Plan | Free")],
+)
+def test_g35_a_row_in_the_head_of_a_table_is_its_header_row(cells: str, head: str) -> None:
+    """Tables that compare plans have an empty corner, which is often no `th`."""
+    table = f"<table><thead><tr>{cells}</thead><tbody><tr><th>Mail<td>1<td>9</table>"
+    assert [(one.text, one.head) for one in blocks(table)] == [(head, ""), ("Mail | 1 | 9", head)]
+
+
 @pytest.mark.parametrize("anchor", ["<h2 id=x>", "<a name=x></a><h2>", "<h2><a name=x></a>"])
 def test_g35_a_heading_has_the_anchor_at_it(anchor: str) -> None:
     assert blocks(f"{anchor}Hours</h2>") == [Block("Hours", 2, "x")]
