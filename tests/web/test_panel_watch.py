@@ -112,7 +112,7 @@ async def test_m6_a_pasted_line_that_is_too_long_is_refused_whole_and_stays_in_t
             ["paste", [".talk textarea", pasted]],
             ["wait", ".talk textarea:dir(rtl)"],
             ["click", ".talk button[type=submit]"],
-            ["wait", ".talk .trouble:has-text('at most 4000 characters')"],
+            ["wait", ".talk textarea:invalid"],
             ["click", ".talk textarea"],
             ["active", "field"],
         ]

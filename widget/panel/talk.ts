@@ -17,6 +17,8 @@ import type {
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
+/** Characters, as the server counts them. */
+const LONGEST_LINE = 4000;
 
 /** What an operator does with the session. The functions return whether it succeeded. */
 export interface TalkActs {
@@ -81,7 +83,9 @@ class TalkBar {
       this.#text.form?.requestSubmit();
     });
     this.#text.addEventListener("input", () => {
-      keepUnsent(acts.id, this.#text.value);
+      const { value } = this.#text;
+      this.#text.setCustomValidity([...value].length > LONGEST_LINE ? t.lineTooLong : "");
+      keepUnsent(acts.id, value);
       acts.typed();
     });
     acts.state.follow((talk) => this.#show(talk));
