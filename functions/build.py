@@ -51,6 +51,7 @@ NOT_NEEDED = (
     "**/*.pyi",
     "**/*.pyx",
     "**/__pycache__",
+    "**/py.typed",
     "**/tests",
     ".lock",
     "aiohttp/pytest_plugin.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.simplified import _FILE, simplified
+from kefu.knowledge.simplified import _FILE, in_other_region, simplified
 from kefu.stores.sqlite.knowledge.index import in_memory
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
@@ -32,6 +32,32 @@ def test_the_table_has_one_simplified_character_for_each_traditional_one() -> No
 )
 def test_characters_of_other_scripts_stay(text: str, expected: str) -> None:
     assert simplified(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("滑鼠和资料库", "鼠标和数据库"),
+        ("資料庫檔案", "数据库文件"),
+        ("鼠标和数据库", "滑鼠和资料库"),
+        ("退貨", ""),
+        ("Refund", ""),
+    ],
+)
+def test_g36_words_of_taiwan_and_of_the_mainland_stand_for_each_other(
+    text: str, expected: str
+) -> None:
+    assert in_other_region(text) == expected
+
+
+@pytest.mark.parametrize(("title", "question"), [("短信", "簡訊"), ("簡訊", "短信")])
+def test_g36_a_question_in_the_words_of_one_region_finds_pages_of_the_other(
+    title: str, question: str
+) -> None:
+    page = PageText("sms", title, [Block("出貨時收到。")], "zh")
+    file = KnowledgeFile(_FILE, in_memory([*PAGES, page]))
+    assert "sms" in [one.page for one in file.find(question, (), 6)]
+    file.close()
 
 
 @pytest.mark.parametrize(

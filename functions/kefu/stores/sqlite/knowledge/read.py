@@ -25,6 +25,7 @@ from kefu.knowledge.finding import (
 )
 from kefu.knowledge.pages import FiledPage, Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
+from kefu.knowledge.simplified import in_other_region
 from kefu.knowledge.terms import asking_language, is_pair, question_terms, whole_terms
 from kefu.knowledge.translations import in_one_language
 from kefu.stores.sqlite.knowledge.packed import unpacked
@@ -131,7 +132,10 @@ class KnowledgeFile:
         more |= dict.fromkeys(self._single(wanted), 1.0)
         rows = self._by_words(question, mended, before, more)
         by_words = rows[:1]
-        if parts := questions_in(question, self.languages):
+        parts = questions_in(question, self.languages)
+        if "zh" in self.languages and (other := in_other_region(question)):
+            parts.append(other)
+        if parts:
             found = (self._by_words(one, self._typed.mended(one), (), {}) for one in parts)
             rows = in_turn([[id for id, _ in ranked] for ranked in (rows, *found)])[:MAX_HITS]
         if self._meanings:
