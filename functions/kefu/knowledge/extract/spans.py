@@ -19,7 +19,7 @@ MOST_REPEATED = 10_000
 """Repetitions on a page."""
 
 MOST_SPANNED = 100
-"""Rows or columns of a cell."""
+"""Rows or columns of a cell, and columns of a table in which joined cells are looked for."""
 
 
 def repeat_cells(tree: LexborHTMLParser) -> None:
@@ -44,6 +44,8 @@ def _places(group: LexborNode) -> Iterator[tuple[LexborNode, LexborNode, bool]]:
                 if column in repeated:
                     yield repeated[column], own, False
                 column += 1
+            if column > MOST_SPANNED:
+                break
             width, rows = _number(own, "colspan"), _number(own, "rowspan")
             if rows > 1:
                 columns = range(column + 1, column + width)
