@@ -13,11 +13,20 @@ import pytest
 from tests.contract.engines import new_table
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
-from tests.fakes.stage import FAST, ORIGIN, stage
+from tests.fakes.stage import FAST, ORIGIN, Stage, stage
 from tests.parts.plugin import CREDENTIALS, slow
 from tests.web.test_contact import EMAIL, TOKEN, settings
 
 SCRIPT = Path(__file__).with_name("panel_watch.mjs")
+
+
+async def visited(running: Stage, steps: list[Any]) -> dict[str, Any]:
+    """What the steps see in the panel."""
+    asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+    script = SCRIPT.with_name("panel_visit.mjs")
+    seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+    return seen
+
 
 ASKS_EVERY_MS = 4500
 """The interval of widget/panel/state/queue.ts."""
@@ -89,9 +98,7 @@ async def test_h25_before_a_person_comes_the_panel_says_whether_the_page_is_open
             ["session", gone.session_id],
             ["texts", ["unknown", ".talk p"]],
         ]
-        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
-        script = SCRIPT.with_name("panel_visit.mjs")
-        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+        seen = await visited(running, steps)
     assert seen["unknown"] == ["The model answers this chat.", "", "", ""]
 
 
@@ -116,9 +123,7 @@ async def test_m6_a_pasted_line_that_is_too_long_is_refused_whole_and_stays_in_t
             ["click", ".talk textarea"],
             ["active", "field"],
         ]
-        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
-        script = SCRIPT.with_name("panel_visit.mjs")
-        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+        seen = await visited(running, steps)
     assert seen["field"] == f"TEXTAREA text {pasted}"
 
 
@@ -140,7 +145,5 @@ async def test_h22_after_lock_the_title_tells_nobody_how_many_wait() -> None:
             ["wait", ".entrance"],
             ["title", "locked"],
         ]
-        asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
-        script = SCRIPT.with_name("panel_visit.mjs")
-        seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
+        seen = await visited(running, steps)
     assert (seen["open"], seen["locked"]) == ("(1) Kefu panel", "Kefu panel")

@@ -37,7 +37,8 @@ def _places(group: LexborNode) -> Iterator[tuple[LexborNode, LexborNode, bool]]:
     for row in group.iter():
         cells = [one for one in row.iter() if one.tag in CELLS]
         below = {at: (cell, rows - 1) for at, (cell, rows) in above.items() if rows > 1}
-        repeated = {at: cell for at, (cell, _) in above.items() if cell and _is_row(row)}
+        has_facts = bool(cells) and _is_row(row)
+        repeated = {at: cell for at, (cell, _) in above.items() if cell and has_facts}
         column = 0
         for own in cells:
             while column in above:

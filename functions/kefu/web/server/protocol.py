@@ -105,7 +105,7 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
             line = self.parser.get_method(), self.url
             head = b"%b %b HTTP/1.1\r\n%b\r\n" % (*line, b"".join(kept))
             self._waited = self.scope["state"]["waited"]
-            HttpToolsProtocol.data_received(self, head + self._piece[upgrade.args[0] :])
+            super().data_received(head + self._piece[upgrade.args[0] :])
 
     def on_body(self, body: bytes) -> None:
         self._progress = True
