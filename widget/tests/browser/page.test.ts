@@ -121,6 +121,32 @@ test("settings may come from ChatWidgetConfig, and attributes win (W1)", async (
   expect(await host.locator("p.answer").innerText()).toBe("Config greets");
 });
 
+test("a tag manager inserts scripts without their data attributes: docs/widget.md (W1)", async () => {
+  const docs = await readFile(new URL("../../../docs/widget.md", import.meta.url), "utf8");
+  const tags = docs.split("**Google Tag Manager**")[1]?.split("```html")[1]?.split("```")[0] ?? "";
+  const [shop, chat] = ["https://www.example.com/", "https://chat.example.com/"];
+  const { page, requests, errors } = await it.glance(shop, {}, async (page) => {
+    const body = '<meta charset="utf-8"><title>A shop</title>';
+    await page.route(shop, (route) => route.fulfill({ body, contentType: "text/html" }));
+    await page.route(`${chat}*`, async (route) => {
+      const name = new URL(route.request().url()).pathname.slice(1);
+      const headers = { "Access-Control-Allow-Origin": "*" };
+      await route.fulfill({ path: new URL(name, BUILD).pathname, headers });
+    });
+  });
+  await page.evaluate((html) => {
+    for (const { src, text } of new DOMParser().parseFromString(html, "text/html").scripts) {
+      const script = Object.assign(document.createElement("script"), src ? { src } : { text });
+      document.body.append(script);
+    }
+  }, tags);
+  await page.locator("kefu-chat .launcher").click();
+  await page.locator("kefu-chat textarea").fill("Hi");
+  await page.locator("kefu-chat textarea").press("Enter");
+  await expect.poll(() => requests).toContain(`${chat}api/chat`);
+  expect(errors.filter((text) => text.startsWith("Chat widget"))).toEqual([]);
+});
+
 test("text of the model is never markup (W13)", async () => {
   const hostile = '<img src=x onerror="alert(1)"><b>bold</b>\n[link](javascript:alert(1))';
   it.service.script(answer([...hostile]));
