@@ -27,7 +27,7 @@ export function copyButton(
   const node = button(attributes, async () => {
     if (!(await copy(text(), node))) return;
     show(node, true);
-    setTimeout(() => show(node, false), COPIED_MS);
+    setTimeout(show, COPIED_MS, node, false);
   });
   show(node, false);
   return node;

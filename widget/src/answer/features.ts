@@ -25,45 +25,44 @@ declare global {
   const FEATURE_INTEGRITIES: Readonly<Record<string, string>>;
 }
 
-/** Whether a feature is due at a moment. It is told of this moment, and of all later ones. */
-type DueAt = { readonly [M in Moment]?: (kit: Kit, ...args: Moments[M]) => boolean };
+/** Truthy if a feature is due at a moment. It is told of this moment, and of all later ones. */
+type DueAt = { readonly [M in Moment]?: (kit: Kit, ...args: Moments[M]) => unknown };
 
 type Due = DueAt & {
-  /** Whether the feature changes how the question of `turn` is sent. */
-  readonly asking?: (kit: Kit, turn: Turn | undefined) => boolean;
+  /** Truthy if the feature changes how the question of `turn` is sent. */
+  readonly asking?: (kit: Kit, turn: Turn | undefined) => unknown;
   /** Whether such a question is not sent without the feature. */
   readonly isVital?: boolean;
 };
 
-const hasFields = ({ settings }: Kit): boolean => !!(settings.context || settings.preset);
+const hasFields = ({ settings }: Kit): unknown => settings.context || settings.preset;
 const hasImages = ({ settings }: Kit): boolean => textOf(settings.images) === "on";
 const hasWebMcp = ({ settings }: Kit): boolean => textOf(settings.webmcp) === "on";
 
-const hasMore = (events: Turn["events"]): boolean => !!events && !!own(events.at(-1), "follow_ups");
+const hasMore = (events: Turn["events"]): unknown => own(events?.at(-1), "follow_ups");
 
 /** By the names of their folders in features/. */
 const FEATURES: Readonly<Record<string, Due>> = {
   contact: { started: ({ settings }) => isOn(settings.contact) },
   // Only sites with a contact form have persons who take a chat over.
   talk: {
-    kept: ({ settings }, { isWaiting, writer }) =>
-      isOn(settings.contact) || !!isWaiting || !!writer,
+    kept: ({ settings }, { isWaiting, writer }) => isOn(settings.contact) || isWaiting || writer,
     answered: ({ settings, chat }, _row, { person, answer }) =>
-      !!person || (!!chat() && (isOn(settings.contact) || !answer)),
+      person || (chat() && (isOn(settings.contact) || !answer)),
     requested: () => true,
   },
   // Only a stored chat keeps the comment.
-  comment: { rated: ({ chat }) => !!chat() },
-  colours: { changed: (_kit, node) => !!node.querySelector("pre") },
+  comment: { rated: ({ chat }) => chat() },
+  colours: { changed: (_kit, node) => node.querySelector("pre") },
   countdown: { delayed: () => true },
   earlier: { changed: (_kit, node) => isLong(node) },
   edit: { menu: () => true },
   // The beginning of a formula in LaTeX.
-  formulas: { changed: (_kit, _node, { answer }) => /\\[([]|\$\$/.test(answer) },
+  formulas: { changed: (_kit, _node, { answer }) => /\\[([]|\$[^\s\d]/.test(answer) },
   "follow-ups": {
     answered: ({ settings }, _row, { events }) => settings.followUps !== "off" && hasMore(events),
   },
-  hints: { started: ({ settings }) => unknownOf(settings).length > 0 || !!textOf(settings.logo) },
+  hints: { started: ({ settings }) => unknownOf(settings).length || textOf(settings.logo) },
   // Before the connection can be lost: afterwards the file could not be fetched.
   resume: { kept: () => true },
   times: { changed: (_kit, node, turn) => isAfterPause(node, turn) },
@@ -72,19 +71,19 @@ const FEATURES: Readonly<Record<string, Due>> = {
     failed: ({ texts }, _note, { ending }) =>
       ending === "unreachable" || !(ending in texts.endings),
   },
-  tip: { started: ({ settings }) => !!textOf(settings.tip) },
+  tip: { started: ({ settings }) => textOf(settings.tip) },
   // Those that change a question: each one changes what the next one has made.
   images: { started: hasImages, asking: hasImages },
-  check: { asking: ({ settings }) => !!settings.botCheck },
+  check: { asking: ({ settings }) => settings.botCheck },
   page: { started: hasFields, asking: hasFields },
   // Before the tools of the page, which it adds to.
   webmcp: { started: hasWebMcp, asking: hasWebMcp },
-  "page-tools": { isVital: true, asking: ({ tools }) => !!tools() },
+  "page-tools": { isVital: true, asking: ({ tools }) => tools() },
   tools: {
     isVital: true,
     changed: (_kit, _node, turn) =>
-      !!turn.events?.some((event) => !own(event, "follow_ups")) || isClick(turn),
-    asking: (_kit, turn) => !!turn && isClick(turn),
+      turn.events?.some((event) => !own(event, "follow_ups")) || isClick(turn),
+    asking: (_kit, turn) => turn && isClick(turn),
   },
 };
 

@@ -134,7 +134,7 @@ export class Prose {
     }
     if (kind === "a" && !isText) {
       Object.assign(node, { href: info, target: "_blank", rel: REL });
-    } else if (kind === "ol") Object.assign(node, { start: size });
+    } else if (kind === "ol") (node as HTMLOListElement).start = size;
     else if (kind === "h3") node.className = `h${size}`;
     else if (kind[0] === "t") node.className = info;
     else if (kind === "li" && info) {

@@ -43,6 +43,20 @@ test("formulas are drawn when the answer is complete; others, and those in code,
   expect(errors).toEqual([]);
 });
 
+test("formulas between single dollars are drawn, prices and variables are not (W25)", async () => {
+  const written = [
+    "设$\\frac{a}{b}$为 $x_{1}*x_{2}*x_3$，$n$, and $\\int_0^1 f(x)\\,dx$.",
+    "From $5 to $10, US$5 = A$6, $HOME/$USER, $a or $b, `$x^2$`, (5 $, 6 $).",
+  ];
+  it.service.script(answer([written.join("\n\n")]));
+  const { page, send, answers, idle } = await it.visit({}, { reducedMotion: "reduce" });
+  await send("How?");
+  await idle();
+  await eventually(() => page.locator("kefu-chat math").count(), 4);
+  expect(await answers.locator("p").nth(0).innerText()).not.toMatch(/[$\\]/);
+  expect(await answers.locator("p").nth(1).innerText()).toBe(written[1]?.replaceAll("`", ""));
+});
+
 test("a wide formula scrolls in itself, from the left in Arabic, too (W9, W25)", async () => {
   const wide = Array.from({ length: 40 }, (_, at) => `x_{${at}}`).join(" + ");
   it.service.script(answer([`الجواب:\n\n$$${wide}$$\n`]));

@@ -70,6 +70,8 @@ const CASES: Readonly<Record<string, string>> = {
   // Formulas.
   "\\(a_1 \\, *b* \\\\ c_2\\) *d*": "<p>\\(a_1 \\, *b* \\\\ c_2\\) <em>d</em></p>",
   "$$x_1\n\\{*y*\\}$$ \\[z_2\\]": "<p>$$x_1\n\\{*y*\\}$$ \\[z_2\\]</p>",
+  "$a_1 * b_1 * \\{2\\}$ and $x$: $5 *and* $6, \\$7":
+    "<p>$a_1 * b_1 * \\{2\\}$ and $x$: $5 <em>and</em> $6, $7</p>",
   "\\(no end *a* \\[b $$": "<p>(no end <em>a</em> [b $$</p>",
   // Links.
   '[a *b*](https://c.d "t") [m](mailto:a@b.c) [t](tel:+1)':
@@ -251,6 +253,8 @@ const HOSTILE = [
   " ",
   "[a](",
   "*a_",
+  "$a_",
+  "$=",
   "> ",
   "a ",
   "<a",

@@ -7,6 +7,7 @@
  * not followed by a space. The search for a mark's partner covers at most eight marks.
  */
 
+import { DOLLARS } from "./dollars.ts";
 import { type Node, node } from "./node.ts";
 
 const QUOTED = /\\([!-/:-@[-`{-~])|&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,6});/gi;
@@ -26,6 +27,7 @@ const TOKENS = new RegExp(
     /(<br ?\/?>)/, // 11 the only tag that models often use
     /<[a-z/!?][^<>]*>/, // other tags, kept whole
     /(?<![\w/:.-])(https?:\/\/[^\s<>`“”\u3001-\u3011\uff01-\uff1f]+)/, // 12 bare address
+    DOLLARS, // a formula, kept whole
   ]
     .map(({ source }) => source)
     .join("|")}`,
@@ -45,9 +47,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
   nbsp: "\u00a0",
 };
-
-/** The closing mark of a formula, by its opening mark. */
-const FORMULA_ENDS: Readonly<Record<string, string>> = { "\\(": "\\)", "\\[": "\\]", $$: "$$" };
 
 const MARK = /[\p{P}\p{S}]/u;
 /** The letters of scripts that put spaces between words. */
@@ -72,7 +71,8 @@ export function inline(source: string, isOpen: boolean): Node[] {
     const [all, formula, quoted, , , end, ticks, marks, opens, closes, framed, br, bare] = found;
     const address = framed ?? trimmed(bare ?? "");
     if (formula) {
-      let stop = unclosed.has(formula) ? -1 : text.indexOf(FORMULA_ENDS[formula] as string, from);
+      const close = formula.replace("(", ")").replace("[", "]");
+      let stop = unclosed.has(formula) ? -1 : text.indexOf(close, from);
       if (stop < 0) unclosed.add(formula);
       else stop += 2;
       if (stop < 0 && isOpen) stop = text.length;

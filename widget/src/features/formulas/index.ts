@@ -2,11 +2,15 @@
 
 import { atEnd } from "../../answer/at-end.ts";
 import type { Feature, Kit } from "../../answer/feature.ts";
+import { DOLLARS } from "../../answer/markdown/dollars.ts";
 import { adopt, element } from "../../open/view/dom.ts";
 import stylesheet from "./formulas.css";
 import { formulaOf, type MathNode } from "./latex.ts";
 
-const FORMULA = /\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$/gs;
+const FORMULA = new RegExp(
+  `${/\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$/.source}|(${DOLLARS.source})`,
+  "gis",
+);
 const NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 
 export default function formulas({ root }: Kit): Feature {
@@ -37,7 +41,7 @@ function draw(text: Text): void {
   const parts: (string | Element)[] = [];
   let from = 0;
   for (const found of text.data.matchAll(FORMULA)) {
-    const [all, inline, block = found[3]] = found;
+    const [all, inline = found[4]?.slice(1, -1), block = found[3]] = found;
     const formula = formulaOf(inline ?? block ?? "");
     if (!formula) continue;
     const math = elementOf({ tag: "math", kids: [formula] });
