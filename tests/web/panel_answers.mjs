@@ -31,6 +31,9 @@ export default async function visit(browser, service, token, session, other, the
   await dialog.getByRole("button", { name: "Change" }).click();
   const fields = dialog.locator("textarea");
   await fields.first().fill("Do you deliver to Svalbard?");
+  await fields.last().fill("x".repeat(8_001));
+  await publish.click();
+  const refused = await fields.last().evaluate((node) => [node.value.length, node.validationMessage]);
   await fields.last().fill("Yes, to **Longyearbyen**.");
   wrong.push(...(await violations()));
   await publish.click();
@@ -69,5 +72,5 @@ export default async function visit(browser, service, token, session, other, the
   await side.getByRole("button", { name: "Withdraw" }).click();
   await side.locator("dialog[open] .danger").click();
   await side.locator(".made li").waitFor({ state: "detached" });
-  return { preview, marked, warned, bold, calm, made, line, hint, asked, isFocused, typed, wrong, errors };
+  return { preview, marked, warned, refused, bold, calm, made, line, hint, asked, isFocused, typed, wrong, errors };
 }

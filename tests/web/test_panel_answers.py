@@ -42,6 +42,7 @@ async def test_h28_a_talk_is_published_with_two_clicks_and_withdrawn(
         assert part in seen["preview"]
     assert seen["marked"] == ["20261", "Kari"]
     assert seen["warned"] == "Publish with the marked words"
+    assert seen["refused"] == [8001, "At most 8,000 characters."]
     assert "Longyearbyen" in seen["bold"]
     assert seen["calm"] == [0, "Publish"]
     assert "Answered by Ingrid, " in seen["made"]

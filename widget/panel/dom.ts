@@ -1,6 +1,7 @@
 /** The elements of the widget, with children that may be absent; and pictures. */
 
 import { element, type Properties, type Tag } from "../src/open/view/dom.ts";
+import { t, whole } from "./texts.ts";
 
 export { button } from "../src/open/view/dom.ts";
 
@@ -23,6 +24,17 @@ export function svg(
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   node.append(...children);
   return node;
+}
+
+/**
+ * Refuses a text of more than `most` characters, as the server counts them. With `maxLength` the
+ * browser would cut a pasted text in silence.
+ */
+export function limit(field: HTMLTextAreaElement, most: number): void {
+  const check = (): void =>
+    field.setCustomValidity([...field.value].length > most ? t.tooLong(whole(most)) : "");
+  field.addEventListener("input", check);
+  check();
 }
 
 function present(children: readonly Child[]): (Node | string)[] {

@@ -1,7 +1,7 @@
 /** The bar below a session, with which an operator takes it over, writes, and hands it back. */
 
 import { isComposing } from "../src/open/view/composer.ts";
-import { button, el } from "./dom.ts";
+import { button, el, limit } from "./dom.ts";
 import { isLive, type Talk } from "./state/chat.ts";
 import { keepUnsent, type Operator, unsent } from "./state/operator.ts";
 import type { Store } from "./state/store.ts";
@@ -17,7 +17,7 @@ import type {
 
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
-/** Characters, as the server counts them. */
+/** Characters. */
 const LONGEST_LINE = 4000;
 
 /** What an operator does with the session. The functions return whether it succeeded. */
@@ -75,6 +75,7 @@ class TalkBar {
     this.#acts = acts;
     this.#shown = shown;
     this.#text.value = unsent(acts.id);
+    limit(this.#text, LONGEST_LINE);
     const label = { className: "talk", role: "region", ariaLabel: t.person };
     this.node = el("div", label, this.#line, this.#page, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {
@@ -83,9 +84,7 @@ class TalkBar {
       this.#text.form?.requestSubmit();
     });
     this.#text.addEventListener("input", () => {
-      const { value } = this.#text;
-      this.#text.setCustomValidity([...value].length > LONGEST_LINE ? t.lineTooLong : "");
-      keepUnsent(acts.id, value);
+      keepUnsent(acts.id, this.#text.value);
       acts.typed();
     });
     acts.state.follow((talk) => this.#show(talk));

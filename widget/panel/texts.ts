@@ -46,7 +46,7 @@ const en = {
   handBack: "Hand back",
   close: "Close",
   line: "Write to the visitor",
-  lineTooLong: "At most 4,000 characters. Send it in parts.",
+  tooLong: (most: string) => `At most ${most} characters.`,
   send: "Send",
   unasked:
     "The visitor has not asked for a person. On a page without the contact form, they see your first line after their next message.",
@@ -288,7 +288,7 @@ const zh: Texts = {
   handBack: "交还模型",
   close: "关闭",
   line: "写给访客",
-  lineTooLong: "最多 4,000 个字符。请分几次发送。",
+  tooLong: (most) => `最多 ${most} 个字符。`,
   send: "发送",
   unasked: "访客没有请求人工：在其下一条消息之后才会看到您的第一句话。",
   mailed: "您的消息，邮件：",

@@ -2,7 +2,7 @@
 
 import { rendered } from "./answer.ts";
 import { at } from "./answer-texts.ts";
-import { button, el } from "./dom.ts";
+import { button, el, limit } from "./dom.ts";
 import { markedParts, markParts } from "./personal.ts";
 import type { Writing } from "./state/answers.ts";
 import type { Store } from "./state/store.ts";
@@ -80,8 +80,10 @@ function preview(draft: Draft, marks: readonly Mark[], acts: WritingActs): HTMLE
 
 function form(draft: Draft, acts: WritingActs): HTMLElement {
   const required = { required: true, dir: "auto" };
-  const question = el("textarea", { ...required, rows: 2, maxLength: 500, value: draft.question });
-  const text = el("textarea", { ...required, rows: 6, maxLength: 8000, value: draft.text });
+  const question = el("textarea", { ...required, rows: 2, value: draft.question });
+  limit(question, 500);
+  const text = el("textarea", { ...required, rows: 6, value: draft.text });
+  limit(text, 8000);
   const author = el("input", { maxLength: 60, autocomplete: "name", value: draft.author });
   const page = el("input", { type: "url", maxLength: 990, value: draft.page });
   (draft.question ? text : question).autofocus = true;
