@@ -8,7 +8,7 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 # Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
-PROGRAMS := zsh fish nginx
+PROGRAMS := zsh fish nginx pgbouncer
 FIREFOX := $(firstword $(foreach name,firefox-esr firefox,$(shell command -v $(name) 2>/dev/null)))
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 # The tests of CI use Chromium only.

@@ -34,7 +34,8 @@ _TIME_LIMITS: Final = {
 _ENCODING: Final = {"client_encoding": "UTF8"}
 """Otherwise texts of a database in SQL_ASCII are read as bytes."""
 
-_OPTIONS: Final = "-c lock_timeout=3s -c idle_in_transaction_session_timeout=10s"
+_LIMITS: Final = "SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'"
+"""Not as `options` of the address, which PgBouncer refuses."""
 
 
 class _WholeNumber(Loader):
@@ -53,7 +54,8 @@ class PostgresConnection:
     def __init__(self, address: str, statement_timeout: float) -> None:
         """`address`: see `conninfo`. `statement_timeout` is in seconds. Raises psycopg.Error."""
         self._db = psycopg.connect(address, autocommit=True)
-        self._db.execute(f"SET statement_timeout = {statement_timeout * 1000:.0f}".encode())
+        own = f"SET statement_timeout = {statement_timeout * 1000:.0f}"
+        self._db.execute(f"{_LIMITS}; {own}".encode())
         self._db.adapters.register_loader("numeric", _WholeNumber)
         self._begins = False
 
@@ -61,6 +63,19 @@ class PostgresConnection:
     def pid(self) -> int:
         """The number of the server's process for this connection."""
         return self._db.info.backend_pid
+
+    def is_pooled_with(self, other: PostgresConnection) -> bool:
+        """Whether both share processes of the server, by a pooler in transaction mode.
+
+        A transaction of `other` gets the process that was used last.
+        """
+        process = "SELECT pg_backend_pid()"
+        before = self.execute(process).fetchall()
+        other.execute("BEGIN")
+        other.execute(process)
+        after = self.execute(process).fetchall()
+        other.execute("COMMIT")
+        return before != after
 
     def told(self, seconds: float) -> Iterator[tuple[int, str]]:
         """The notifications of these seconds: the process that sent each, and its text."""
@@ -143,5 +158,4 @@ def conninfo(address: str, password: str) -> str:
         given = conninfo_to_dict(address, **({"password": password} if password else {}))
     except psycopg.ProgrammingError as error:
         raise StoreUnavailable(f"PostgreSQL: {error}") from error
-    options = f"{_OPTIONS} {given.pop('options', '')}"
-    return make_conninfo("", **{**_TIME_LIMITS, **given, **_ENCODING, "options": options})
+    return make_conninfo("", **{**_TIME_LIMITS, **given, **_ENCODING})

@@ -38,6 +38,10 @@ TIDY_AFTER = 60.0
 TRIES = 5
 """Attempts of a transaction that another one blocks."""
 
+_POOLED = (
+    "PostgreSQL: the pooler is in transaction mode, which has no locks and notifications. "
+    "Use its session mode, or the address of the database itself"
+)
 _TIDYING = "SELECT pg_try_advisory_xact_lock(hashtext('kefu tidying'))"
 
 
@@ -101,6 +105,7 @@ class PostgresDatabase:
         """`address`: see `kefu.stores.postgresql.connection.conninfo`."""
         self.tidying: list[Callable[[PostgresConnection], bool]] = []
         self.indexing: Callable[[PostgresConnection], bool] | None = None
+        self._address = address
         self._clock = clock
         self._calls = _Threads(address, CONNECTIONS, "call", CALL_SECONDS)
         self._queries = _Threads(address, READERS, "query", QUERY_SECONDS)
@@ -160,6 +165,9 @@ class PostgresDatabase:
     def _first(self, db: PostgresConnection, work: Callable[[PostgresConnection], T]) -> T:
         with self._migrating:
             if not self._is_migrated:
+                with contextlib.closing(PostgresConnection(self._address, CALL_SECONDS)) as other:
+                    if db.is_pooled_with(other):
+                        raise StoreUnavailable(_POOLED)
                 migrate(db)
                 self.presence.take()  # before this process can begin a turn
                 self._is_migrated = True
