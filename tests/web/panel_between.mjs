@@ -58,6 +58,17 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".pane > .trouble", { hasText: "no such session" }).waitFor();
   seen.missing = await page.locator(".content > *").count();
 
+  // A chat that is opened, and comes after the next one, ends nothing of that one: see below.
+  let release = () => {};
+  const late = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route(`**/sessions/${anna}`, async (route) => {
+    await late;
+    await route.continue();
+  });
+  await row(anna).click();
+
   // A session is opened by its id once.
   const id = page.locator("input[name=id]");
   if (!(await id.isVisible())) await page.locator(".filters summary, form summary").first().click();
@@ -65,6 +76,11 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await id.press("Enter");
   await chat(carl).waitFor({ state: "attached" });
   seen.id = await id.inputValue();
+  const came = page.waitForResponse((one) => one.url().endsWith(`/sessions/${anna}`));
+  release();
+  await (await came).finished();
+  await page.waitForTimeout(300);
+  await page.unroute(`**/sessions/${anna}`);
 
   // A chat that nobody has shows what its visitor writes, when its row does.
   const writes = async (message) => {

@@ -12,6 +12,7 @@ import { markFound } from "./marks.ts";
 import {
   insightsPage,
   isReader,
+  type Made,
   requestsPage,
   SessionPage,
   type Surroundings,
@@ -110,13 +111,15 @@ async function attempt(work: () => Promise<void>): Promise<boolean> {
   }
 }
 
-async function show(make: () => HTMLElement | Promise<HTMLElement>): Promise<void> {
+/** Shows what `make` loads, unless another view was opened meanwhile. */
+async function show(make: () => Made | Promise<Made>): Promise<void> {
   shown += 1;
   const turn = shown;
   alertLine.textContent = "";
   try {
-    const node = await make();
+    const made = await make();
     if (turn !== shown) return;
+    const node = typeof made === "function" ? made() : made;
     content.replaceChildren(node);
     node.querySelector<HTMLElement>("h2[tabindex]")?.focus({ preventScroll: true });
   } catch (error) {

@@ -16,13 +16,16 @@ import type { Store } from "./state/store.ts";
 import { Translation } from "./state/translation.ts";
 import type { About, Row, Whole } from "./types.ts";
 
+/** A view, or what draws it. */
+export type Made = HTMLElement | (() => HTMLElement);
+
 export interface Surroundings {
   readonly api: Api;
   readonly operator: Store<Operator>;
   readonly about: Store<About | undefined>;
   /** Does what the operator asked for, shows why it failed, and returns whether it succeeded. */
   attempt(work: () => Promise<void>): Promise<boolean>;
-  show(make: () => Promise<HTMLElement>): Promise<void>;
+  show(make: () => Promise<Made>): Promise<void>;
   /** A session may now be with another operator, or with none. */
   attended(): void;
   /** A session was deleted. */
@@ -80,8 +83,9 @@ export class SessionPage {
     this.#with = surroundings;
   }
 
-  async open(id: string): Promise<HTMLElement> {
-    return this.#view(await this.#with.api.session(id));
+  async open(id: string): Promise<Made> {
+    const kept = await this.#with.api.session(id);
+    return () => this.#view(kept);
   }
 
   /** `ids`: the sessions that wait for a person or are with one. */
@@ -170,7 +174,7 @@ export class SessionPage {
     await show(async () => {
       const older = await api.session(kept.session.id, before);
       const messages = [...older.messages, ...kept.messages];
-      return this.#view({ ...older, messages, calls: [...older.calls, ...kept.calls] });
+      return () => this.#view({ ...older, messages, calls: [...older.calls, ...kept.calls] });
     });
     const first = kept.messages.find(({ role }) => role === "user");
     document.getElementById(`m-${first?.id}`)?.scrollIntoView();
