@@ -20,9 +20,9 @@ from tests.web.test_contact import EMAIL, TOKEN, settings
 SCRIPT = Path(__file__).with_name("panel_watch.mjs")
 
 
-async def visited(running: Stage, steps: list[Any]) -> dict[str, Any]:
-    """What the steps see in the panel."""
-    asked = json.dumps({"url": running.url, "steps": steps, "context": {}})
+async def visited(running: Stage, steps: list[Any], **context: str) -> dict[str, Any]:
+    """What the steps see in the panel. `context`: of the browser."""
+    asked = json.dumps({"url": running.url, "steps": steps, "context": context})
     script = SCRIPT.with_name("panel_visit.mjs")
     seen: dict[str, Any] = await asyncio.to_thread(told_by, script, asked, timeout=120)
     return seen
@@ -125,6 +125,18 @@ async def test_m6_a_pasted_line_that_is_too_long_is_refused_whole_and_stays_in_t
         ]
         seen = await visited(running, steps)
     assert seen["field"] == f"TEXTAREA text {pasted}"
+
+
+async def test_h24_a_refusal_is_in_the_language_of_the_panel() -> None:
+    with stage(1, **FAST, **settings()) as running:
+        steps = [
+            ["open", f"{running.url}/admin#s={'0' * 32}"],
+            ["fill", ["input[name=token]", TOKEN]],
+            ["click", ".entrance button"],
+            ["texts", ["refused", ".pane > .trouble:not(:empty)"]],
+        ]
+        seen = await visited(running, steps, locale="zh-CN")
+    assert seen["refused"] == ["没有这个会话。"]
 
 
 @pytest.mark.slow

@@ -203,14 +203,17 @@ export class Api {
       throw new Error(t.unreachable);
     });
     if (answer.ok) return answer;
-    const refusal = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
-    const message = refusal.error?.message ?? `HTTP ${answer.status}`;
+    const refusal = (await answer.json().catch(() => ({}))) as {
+      error?: { code?: string; message?: string };
+    };
+    const { code = "", message = `HTTP ${answer.status}` } = refusal.error ?? {};
+    const reason = t.reasons[code] ?? message;
     if (answer.status === 401) {
       // The page begins again with the sign-in, and no view goes on asking.
       if (this.hasPass) location.reload();
       this.#forget();
-      throw new ShutOut(message);
+      throw new ShutOut(reason);
     }
-    throw answer.status === 404 ? new Missing(message) : new Error(message);
+    throw answer.status === 404 ? new Missing(reason) : new Error(reason);
   }
 }
