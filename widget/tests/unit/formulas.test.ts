@@ -66,6 +66,14 @@ test.each([
   expect(formulaOf(source)).toBeUndefined();
 });
 
+test.each([
+  ["n \\log n", "0.17em"],
+  ["O \\log(n)", "0"],
+])("%s has space beside the name of the function (W25)", (source, rspace) => {
+  const kids = formulaOf(source)?.kids as readonly MathNode[];
+  expect(kids[1]?.attributes).toEqual({ lspace: "0.17em", rspace });
+});
+
 const PIECES =
   "{ } ^ _ & ' [ ] ( ) | $ \\ a 1 . \\\\ \\frac \\sqrt \\left \\right \\begin{matrix} \\end{matrix} \\text \\sum \\hat";
 
