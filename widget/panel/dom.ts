@@ -1,7 +1,6 @@
 /** The elements of the widget, with children that may be absent; and pictures. */
 
 import { element, type Properties, type Tag } from "../src/open/view/dom.ts";
-import { t, whole } from "./texts.ts";
 
 export { button } from "../src/open/view/dom.ts";
 
@@ -30,9 +29,13 @@ export function svg(
  * Refuses a text of more than `most` characters, as the server counts them. With `maxLength` the
  * browser would cut a pasted text in silence.
  */
-export function limit(field: HTMLTextAreaElement, most: number): void {
+export function limit(
+  field: HTMLTextAreaElement,
+  most: number,
+  refusal: (most: number) => string,
+): void {
   const check = (): void =>
-    field.setCustomValidity([...field.value].length > most ? t.tooLong(whole(most)) : "");
+    field.setCustomValidity([...field.value].length > most ? refusal(most) : "");
   field.addEventListener("input", check);
   check();
 }

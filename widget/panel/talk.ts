@@ -75,7 +75,7 @@ class TalkBar {
     this.#acts = acts;
     this.#shown = shown;
     this.#text.value = unsent(acts.id);
-    limit(this.#text, LONGEST_LINE);
+    limit(this.#text, LONGEST_LINE, t.tooLong);
     const label = { className: "talk", role: "region", ariaLabel: t.person };
     this.node = el("div", label, this.#line, this.#page, this.#controls, this.#mail, this.#alert);
     this.#text.addEventListener("keydown", (event) => {

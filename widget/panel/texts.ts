@@ -46,7 +46,7 @@ const en = {
   handBack: "Hand back",
   close: "Close",
   line: "Write to the visitor",
-  tooLong: (most: string) => `At most ${most} characters.`,
+  tooLong: (most: number) => `At most ${whole(most)} characters.`,
   send: "Send",
   unasked:
     "The visitor has not asked for a person. On a page without the contact form, they see your first line after their next message.",
@@ -299,7 +299,7 @@ const zh: Texts = {
   handBack: "交还模型",
   close: "关闭",
   line: "写给访客",
-  tooLong: (most) => `最多 ${most} 个字符。`,
+  tooLong: (most) => `最多 ${whole(most)} 个字符。`,
   send: "发送",
   unasked: "访客没有请求人工：在其下一条消息之后才会看到您的第一句话。",
   mailed: "您的消息，邮件：",

@@ -6,7 +6,7 @@ import { button, el, limit } from "./dom.ts";
 import { markedParts, markParts } from "./personal.ts";
 import type { Writing } from "./state/answers.ts";
 import type { Store } from "./state/store.ts";
-import { isolated } from "./texts.ts";
+import { isolated, t } from "./texts.ts";
 import type { Draft, Mark } from "./types.ts";
 
 export interface WritingActs {
@@ -81,9 +81,9 @@ function preview(draft: Draft, marks: readonly Mark[], acts: WritingActs): HTMLE
 function form(draft: Draft, acts: WritingActs): HTMLElement {
   const required = { required: true, dir: "auto" };
   const question = el("textarea", { ...required, rows: 2, value: draft.question });
-  limit(question, 500);
+  limit(question, 500, t.tooLong);
   const text = el("textarea", { ...required, rows: 6, value: draft.text });
-  limit(text, 8000);
+  limit(text, 8000, t.tooLong);
   const author = el("input", { maxLength: 60, autocomplete: "name", value: draft.author });
   const page = el("input", { type: "url", maxLength: 990, value: draft.page });
   (draft.question ? text : question).autofocus = true;
