@@ -17,6 +17,18 @@ export default async function visit(browser, service, token, anna, bert, name, c
   const field = page.locator(".talk textarea");
   const gap = () =>
     page.locator(".pane").evaluate((pane) => pane.scrollHeight - pane.scrollTop - pane.clientHeight);
+  /** Holds the answer with a chat back, until the returned function is called. */
+  const hold = async (id) => {
+    let free = () => {};
+    const held = new Promise((resolve) => {
+      free = resolve;
+    });
+    await page.route(`**/sessions/${id}`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    return free;
+  };
   const seen = {};
 
   await row(anna).click();
@@ -31,14 +43,7 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await row(anna).click();
   await chat(anna).waitFor({ state: "attached" });
   await field.waitFor();
-  let free = () => {};
-  const held = new Promise((resolve) => {
-    free = resolve;
-  });
-  await page.route(`**/sessions/${bert}`, async (route) => {
-    await held;
-    await route.continue();
-  });
+  const free = await hold(bert);
   await row(bert).click();
   await field.waitFor({ state: "detached" });
   // What somebody types meanwhile is no shortcut of the next chat, in which "e" ends the talk.
@@ -58,15 +63,8 @@ export default async function visit(browser, service, token, anna, bert, name, c
   await page.locator(".pane > .trouble", { hasText: "no such session" }).waitFor();
   seen.missing = await page.locator(".content > *").count();
 
-  // A chat that is opened, and comes after the next one, ends nothing of that one: see below.
-  let release = () => {};
-  const late = new Promise((resolve) => {
-    release = resolve;
-  });
-  await page.route(`**/sessions/${anna}`, async (route) => {
-    await late;
-    await route.continue();
-  });
+  // A chat that comes after the one opened next does not end the requests of that one: see below.
+  const release = await hold(anna);
   await row(anna).click();
 
   // A session is opened by its id once.
